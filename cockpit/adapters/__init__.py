@@ -1,0 +1,1 @@
+"""One door per foreign thing; foreign types and exceptions stay outside."""

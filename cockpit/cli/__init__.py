@@ -1,0 +1,1 @@
+"""The command line: every verb, with ``--json`` and exit codes 0, 1, 2."""

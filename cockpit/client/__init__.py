@@ -1,0 +1,1 @@
+"""Reads the engine's files and drops commands into its inboxes; never imports the engine."""

@@ -1,0 +1,1 @@
+"""Reads a model's answer and applies it to bytes; pure, strict, never by guess."""

@@ -1,0 +1,1 @@
+"""Does the work and proves it: the background process."""

@@ -1,0 +1,1 @@
+"""Keeps state in files: append-only journals, snapshots, inboxes, summaries, one lock."""

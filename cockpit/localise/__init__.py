@@ -1,0 +1,1 @@
+"""Finds the place to look at before the first token is asked for."""

@@ -1,0 +1,1 @@
+"""Says what to ask, of whom, and how answers read."""

@@ -1,0 +1,1 @@
+"""Knows where tasks come from: a path, a git URL, an issue text."""

@@ -1,0 +1,1 @@
+"""Owns a task's trees, environments, harvest, test runs and decisions."""
