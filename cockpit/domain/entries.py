@@ -160,6 +160,8 @@ class StepStarted:
     edit_format: str
     elapsed_s: float
     """Time spent on making the prompt."""
+    shown: tuple[str, ...] = ()
+    """Files the model was shown and may change."""
     kind: Literal["step_started"] = "step_started"
 
 

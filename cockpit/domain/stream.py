@@ -20,6 +20,8 @@ class Open:
     prompt_ids: tuple[int, ...]
     prompt_tokens: int
     max_tokens: int
+    turns: tuple[tuple[str, str], ...] = ()
+    """The conversation as text, speaker and words; what a chat server is sent."""
     sampler: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     """Model, build, dialect, url."""
