@@ -6,6 +6,7 @@ CockpitError                  exit 1
 │   └── ServerError           the model server: away, loading, 401, context too small, stream broken
 ├── GitError                  git or the repository refused
 ├── SandboxError              a command could not be started as asked
+├── JournalError              a file of ours cannot be read: damaged, or of a newer version
 └── NotFoundError             no such task, file or reference (exit 2)
 """
 
@@ -62,3 +63,7 @@ class GitError(CockpitError):
 
 class SandboxError(CockpitError):
     """A command could not be started with the isolation asked for."""
+
+
+class JournalError(CockpitError):
+    """A journal, command or stream cannot be read; the message names the file and, where there is one, the line."""
