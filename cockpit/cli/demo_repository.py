@@ -49,8 +49,9 @@ def make_repository(demos: Path) -> Path:
     except OSError as error:
         raise CockpitError(f"cannot write the demo to {folder}: {error.strerror}", hint="see to that disk") from error
     (folder / ".git").mkdir()
-    Git(folder / ".git").run("init", "-q", "--template=", "--initial-branch=main")
     git = Git(folder / ".git", folder)
+    Git(folder / ".git").run("init", "-q", "--template=", "--initial-branch=main")
+    git.run("config", "core.bare", "false")  # with its folder named, git takes a new repository for a bare one
     git.run("add", "--all")
     git.run("commit", "-q", "--no-verify", "-m", "Start the reading room", env=WHO)
     return folder
