@@ -1,5 +1,6 @@
 """Server-sent events: any split of the bytes gives the same events."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def read(*chunks: bytes) -> list[SseEvent]:
 
 def split(whole: bytes, cuts: list[int]) -> list[bytes]:
     edges = [0, *sorted(cut % (len(whole) + 1) for cut in cuts), len(whole)]
-    return [whole[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [whole[start:end] for start, end in pairwise(edges)]
 
 
 @given(STREAMS, st.lists(st.integers(0, 500), max_size=8))
