@@ -18,6 +18,7 @@ from cockpit.domain.watchdog import Alarm, Watchdog, WatchLimits
 CASES = Path(__file__).parents[1] / "cases" / "llama_server"
 TWINS = Path(__file__).parent / "llama_twins"
 PLAYER = CASES / "C02-client-errors-are-final" / "replay.py"
+USUAL = WatchLimits()
 ASKED = CompletionRequest(turns=(Turn("user", "Fix it."),), prompt_ids=tuple(range(12)), max_tokens=8192)
 
 
@@ -82,9 +83,7 @@ LABEL_OUTCOMES = {
 }
 
 
-async def ask(
-    server: CompletionServer, limits: WatchLimits = WatchLimits(), request: CompletionRequest = ASKED
-) -> Heard:
+async def ask(server: CompletionServer, limits: WatchLimits = USUAL, request: CompletionRequest = ASKED) -> Heard:
     """Make one call under a watchdog."""
     pieces: list[Piece] = []
     finished: Finished | None = None

@@ -11,12 +11,12 @@ from cockpit.adapters.llama import LlamaServer, Transport
 from cockpit.domain.errors import ServerError
 from cockpit.domain.serving import Finish
 from cockpit.domain.watchdog import WatchLimits
-from tests.adapters.played import TWINS, Heard, Played, ask, play
+from tests.adapters.played import TWINS, USUAL, Heard, Played, ask, play
 
 PATH = "/completion"
 
 
-async def heard_of(played: Played, limits: WatchLimits = WatchLimits()) -> Heard:
+async def heard_of(played: Played, limits: WatchLimits = USUAL) -> Heard:
     server = LlamaServer(Transport(played.url))
     try:
         return await ask(server, limits)

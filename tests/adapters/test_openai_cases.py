@@ -10,7 +10,7 @@ from cockpit.adapters.llama import Transport
 from cockpit.adapters.openai import OpenAIServer
 from cockpit.domain.errors import ServerError
 from cockpit.domain.watchdog import WatchLimits
-from tests.adapters.played import CASES, Heard, Played, ask, play
+from tests.adapters.played import CASES, USUAL, Heard, Played, ask, play
 
 CHAT = "/v1/chat/completions"
 
@@ -23,7 +23,7 @@ def expected_of(case: str) -> Any:  # noqa: ANN401  # the value's shape differs 
     return json.loads((folder_of(case) / "case.json").read_text("utf-8"))["expected"]["value"]
 
 
-async def heard_of(played: Played, limits: WatchLimits = WatchLimits()) -> Heard:
+async def heard_of(played: Played, limits: WatchLimits = USUAL) -> Heard:
     server = OpenAIServer(Transport(played.url))
     try:
         return await ask(server, limits)
