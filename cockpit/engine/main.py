@@ -1,0 +1,46 @@
+"""Runs the engine process: takes the lock, recovers, works, and ends without losing anything."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+
+from cockpit import __version__
+from cockpit.domain.errors import CockpitError
+from cockpit.engine.supervisor import Supervisor
+from cockpit.journal.layout import Home
+from cockpit.journal.lock import EngineLock, EngineRecord, write_engine
+from cockpit.settings import Settings
+
+
+def run_engine(home: Home, settings: Settings) -> int:
+    """Work until stopped; returns the exit code. A second engine on the same home ends at once with 1."""
+    home.create()
+    lock = EngineLock(home)
+    if not lock.acquire():
+        raise CockpitError(
+            f"an engine is already running on {home.root}",
+            hint="cockpit engine status shows it, cockpit engine stop ends it",
+        )
+    try:
+        return asyncio.run(_serve(home, settings))
+    finally:
+        lock.release()
+
+
+async def _serve(home: Home, settings: Settings) -> int:
+    record = EngineRecord(pid=os.getpid(), version=__version__, started_s=time.time(), heartbeat_s=time.time())
+    supervisor = Supervisor(home, settings, record)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stopped.set)
+    await supervisor.start(stopped)
+    write_engine(home, record)
+    sys.stderr.write(f"engine {record.pid} is ready on {home.root}\n")
+    try:
+        await supervisor.serve()
+    finally:
+        await supervisor.stop()
+    return 0

@@ -1,0 +1,199 @@
+"""Makes the prompt of a round out of what is known: the front once per attempt, then one turn per round."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, replace
+
+from cockpit.domain.errors import ServerError
+from cockpit.domain.evidence import EditRefusal
+from cockpit.domain.outcomes import Limits
+from cockpit.domain.plan import AskModel
+from cockpit.domain.serving import Turn
+from cockpit.domain.stream import Open, answer_of
+from cockpit.engine.context import TaskContext
+from cockpit.engine.prompting import first_ids, next_ids
+from cockpit.engine.reading import TreeFiles
+from cockpit.engine.servers import Link
+from cockpit.journal.codec import from_json
+from cockpit.journal.streamlog import read_stream
+from cockpit.localise.context import context_for
+from cockpit.roles.feedback import feedback_turn
+from cockpit.roles.hunter import Front, ShownFile, card_of, front_turns
+from cockpit.roles.profile import SMALL_CONTEXT, Profile
+
+BYTES_PER_TOKEN = 3.2
+"""Of source code with the tokenizers of current coding models; only for a first guess, the server counts."""
+FILES_IN_SMALL_CONTEXT = 2
+FILES_IN_LARGE_CONTEXT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt, ready to be sent."""
+
+    turns: tuple[Turn, ...]
+    ids: tuple[int, ...]
+    """Empty when the server cannot count tokens."""
+    edit_format: str
+    shown: tuple[str, ...]
+    answer_tokens: int
+    """Most tokens a useful answer can need."""
+
+    @property
+    def text(self) -> str:
+        """The turns as a person reads them (``prompt.txt``)."""
+        return "\n\n".join(f"--- {turn.speaker} ---\n{turn.text}" for turn in self.turns) + "\n"
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the turns."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def first_prompt(ctx: TaskContext, link: Link, profile: Profile) -> Prompt:
+    """Return the front of an attempt, made smaller block by block until it fits the budget."""
+    count = 0
+    for front in await asyncio.to_thread(_fronts, ctx, profile):
+        turns = front_turns(front)
+        ids = await first_ids(link.server, turns) if _counts(link) else ()
+        count = len(ids) or sum(int(len(turn.text) / BYTES_PER_TOKEN) for turn in turns)
+        if count <= profile.prompt_tokens:
+            shown = tuple(item.path for item in front.files if not item.is_test)
+            return Prompt(turns, ids, front.edit_format, shown, _answer_tokens(front))
+    raise ServerError(
+        f"the smallest prompt for this issue has {count} tokens, the server's context allows {profile.prompt_tokens}",
+        hint="start the server with a larger context (--ctx-size), or shorten the issue",
+        label="ctx_overflow",
+        is_final=True,
+    )
+
+
+def _counts(link: Link) -> bool:
+    return link.facts.dialect != "openai"
+
+
+def _fronts(ctx: TaskContext, profile: Profile) -> list[Front]:
+    """Return fronts from the richest to the leanest."""
+    localised, repository, baseline = ctx.attempt.localised, ctx.state.repository, ctx.state.baseline
+    assert localised is not None and repository is not None and baseline is not None  # noqa: S101, PT018
+    limits = ctx.limits
+    sources = [row for row in localised.shortlist if not limits.is_test(row[0])]
+    is_small = profile.prompt_tokens < SMALL_CONTEXT // 2
+    most = FILES_IN_SMALL_CONTEXT if is_small else FILES_IN_LARGE_CONTEXT
+    reader = _Shower(ctx, profile)
+    front = Front(
+        edit_format="whole_file",
+        card=card_of(repository.name, baseline.command),
+        issue=ctx.state.ask.issue,
+        shortlist=(),
+        files=(),
+        lessons=ctx.attempt.lessons,
+        failing=_failing(baseline.targets),
+        steering=steering_of(ctx),
+    )
+    fronts = []
+    for shown in range(min(most, len(sources)), 0, -1):
+        files = tuple(reader.complete(path) for path, _ in sources[:shown])
+        rest = tuple(sources[shown:]) if not is_small else ()
+        tests = reader.tests(baseline.targets, limits)
+        fronts.append(_fitted(replace(front, files=(*files, *tests), shortlist=rest), profile))
+        fronts.append(_fitted(replace(front, files=files, shortlist=()), profile))
+    for budget in (6_000, 3_000, 1_500):
+        files = tuple(reader.partly(path, budget) for path, _ in sources[:1])
+        fronts.append(_fitted(replace(front, files=files), profile))
+    return fronts
+
+
+def _fitted(front: Front, profile: Profile) -> Front:
+    """Choose the edit format: complete files below the profile's size, blocks above it."""
+    sources = [item for item in front.files if not item.is_test]
+    whole = all(item.is_complete and len(item.text) <= profile.whole_file_bytes for item in sources)
+    return replace(front, edit_format="whole_file" if whole else "search_replace")
+
+
+def steering_of(ctx: TaskContext) -> tuple[str, ...]:
+    """Return the operator's lines that no prompt holds yet."""
+    return tuple(item.text for item in ctx.state.pending if item.verb == "steer")
+
+
+def _failing(targets: tuple[str, ...]) -> str:
+    return "\n".join(f"- {test}" for test in targets)
+
+
+def _answer_tokens(front: Front) -> int:
+    """Return the room to leave: a complete file costs its own size and some, blocks a part of it."""
+    largest = max((len(item.text) for item in front.files if not item.is_test), default=0)
+    factor = 1.4 if front.edit_format == "whole_file" else 0.6
+    return int(largest / BYTES_PER_TOKEN * factor) + 512
+
+
+class _Shower:
+    """Turns files of the attempt's base into what the model sees."""
+
+    def __init__(self, ctx: TaskContext, profile: Profile) -> None:
+        self._files = TreeFiles(ctx.folder.repo_git, ctx.attempt.base_tree)
+        self._known = set(self._files.paths())
+        self._wanted = (ctx.state.ask.issue,)
+        self._profile = profile
+
+    def complete(self, path: str) -> ShownFile:
+        """Show a short file as it is, of a long one the wanted symbols and an outline."""
+        text = self._text(path)
+        if len(text) <= self._profile.whole_file_bytes * 2:
+            return ShownFile(path, text, is_complete=True)
+        return self.partly(path, self._profile.whole_file_bytes)
+
+    def partly(self, path: str, budget: int) -> ShownFile:
+        """Show whole symbols the issue names and an outline of the rest, within a budget of characters."""
+        source = self._files.read(path)
+        text = self._text(path)
+        if len(text) <= budget:
+            return ShownFile(path, text, is_complete=True)
+        return ShownFile(path, context_for(path, source, budget, self._wanted), is_complete=False)
+
+    def tests(self, targets: tuple[str, ...], limits: Limits) -> tuple[ShownFile, ...]:
+        """Show the files of the tests that have to pass, when they are short."""
+        paths = dict.fromkeys(target.split("::", 1)[0] for target in targets)
+        shown = [
+            ShownFile(path, self._text(path), is_complete=True, is_test=True) for path in paths if path in self._known
+        ]
+        return tuple(
+            item for item in shown if limits.is_test(item.path) and len(item.text) <= self._profile.whole_file_bytes
+        )
+
+    def _text(self, path: str) -> str:
+        return self._files.read(path).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
+    """Return the prompt of a later round: the call before, its answer, and what became of it."""
+    now = ctx.round
+    step = now.step
+    assert step is not None  # noqa: S101  # a round that has a verdict had a step
+    lines, _ = read_stream(ctx.folder.step(ctx.attempt.number, step.step).stream)
+    opened = lines[0]
+    assert isinstance(opened, Open)  # noqa: S101  # written first, always
+    answer = answer_of(lines)
+    said = feedback_turn(
+        now.outcomes,
+        _refusals(ctx),
+        now.runs[-1].digest if now.runs else "",
+        round_number=move.round,
+        rounds=ctx.allowance.rounds,
+        steering=steering_of(ctx),
+        edit_format=step.edit_format,
+    )
+    ids = await next_ids(link, opened.prompt_ids, answer.ids, said) if opened.prompt_ids else ()
+    turns = tuple(Turn(speaker, text) for speaker, text in opened.turns)
+    return Prompt(
+        turns=(*turns, Turn("assistant", answer.text), Turn("user", said)),
+        ids=ids,
+        edit_format=step.edit_format,
+        shown=step.shown,
+        answer_tokens=opened.max_tokens,
+    )
+
+
+def _refusals(ctx: TaskContext) -> tuple[EditRefusal, ...]:
+    path = ctx.folder.round(ctx.attempt.number, ctx.round.number).root / "refusals.json"
+    return from_json(tuple[EditRefusal, ...], path.read_bytes()) if path.exists() else ()

@@ -1,0 +1,80 @@
+"""Publishes summaries for quick readers: ``tasks.json`` at most once a second, ``live.json`` twice a second."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+from cockpit.domain.errors import HoldError
+from cockpit.domain.summary import TaskSummary, summarise
+from cockpit.engine.context import TaskContext
+from cockpit.engine.servers import Servers
+from cockpit.journal.layout import Home
+from cockpit.journal.lock import EngineRecord, write_engine
+from cockpit.journal.summary import write_live, write_tasks
+
+LIVE_S = 0.5
+TASKS_S = 1.0
+
+
+class Publisher:
+    """Writes what changed; when the disk is full it tries again at the next beat."""
+
+    def __init__(self, home: Home, servers: Servers, record: EngineRecord) -> None:
+        self._home = home
+        self._servers = servers
+        self._record = record
+        self.contexts: dict[str, TaskContext] = {}
+        """Tasks that are being worked on, by id."""
+        self.summaries: dict[str, TaskSummary] = {}
+        self._dirty = True
+        self._last_live: dict[str, Any] | None = None
+
+    def changed(self, ctx: TaskContext) -> None:
+        """Note that a task's slow fields may have changed."""
+        self.summaries[ctx.task] = summarise(ctx.state)
+        self._dirty = True
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        tasks_at = 0.0
+        while True:
+            now = time.monotonic()
+            if self._dirty and now - tasks_at >= TASKS_S:
+                tasks_at = now
+                self.write_tasks()
+            self._write_live()
+            await asyncio.sleep(LIVE_S)
+
+    def write_tasks(self) -> None:
+        """Write ``tasks.json`` now."""
+        try:
+            write_tasks(self._home, self.summaries.values())
+            self._dirty = False
+        except HoldError:
+            self._dirty = True
+
+    def _write_live(self) -> None:
+        live = self._live()
+        try:
+            if live != self._last_live:
+                write_live(self._home, {**live, "at_s": time.time()})
+                self._last_live = live
+            write_engine(self._home, replace(self._record, heartbeat_s=time.time()))
+        except HoldError:
+            self._last_live = None
+
+    def _live(self) -> dict[str, Any]:
+        servers = [
+            {
+                "url": link.facts.url,
+                "model": link.facts.model,
+                "build": link.facts.build,
+                "slots": link.facts.slots,
+                "context_tokens": link.facts.context_tokens,
+                "leases": {str(slot): task for slot, task in link.pool.holders.items()},
+            }
+            for link in self._servers.links.values()
+        ]
+        tasks = {task: dict(ctx.live) for task, ctx in self.contexts.items() if ctx.live}
+        return {"gpu": None, "servers": servers, "tasks": tasks}

@@ -1,0 +1,238 @@
+"""Works one task: decide the next move, make it, decide again, until a person is needed."""
+
+import asyncio
+import contextlib
+import traceback
+from typing import assert_never
+
+from cockpit.domain.commands import Approve, Discard, Kill, Pause, Resume, Steer, TaskCommand, Undo
+from cockpit.domain.entries import (
+    AttemptEnded,
+    CommandDone,
+    CommandRefused,
+    CommandTaken,
+    Entry,
+    PauseChanged,
+    StateChanged,
+    Trouble,
+)
+from cockpit.domain.errors import CockpitError, HoldError, ServerError
+from cockpit.domain.plan import (
+    AskModel,
+    CarryOut,
+    EndAttempt,
+    Finish,
+    Harvest,
+    Localise,
+    MeasureBaseline,
+    Move,
+    PrepareEnvironment,
+    PrepareRepository,
+    Rest,
+    RunTests,
+    Settle,
+    StartAttempt,
+    next_move,
+)
+from cockpit.domain.states import AT_REST, State
+from cockpit.engine.context import TaskContext
+from cockpit.engine.moves.asking import ask_model
+from cockpit.engine.moves.attempt import end_attempt, localise, start_attempt
+from cockpit.engine.moves.deciding import carry_out
+from cockpit.engine.moves.judging import harvest_answer
+from cockpit.engine.moves.prepare import measure_tests, prepare_repository, prepare_test_environment
+from cockpit.engine.moves.settling import finish, settle
+from cockpit.engine.moves.testing import run_round_tests
+from cockpit.engine.signals import AttemptOverError, Interrupted
+
+SELF_HEALING = frozenset({"server_unavailable", "prefill_timeout", "decode_timeout", "disk_full"})
+"""Reasons to wait that may pass by themselves; for all others somebody has to act and press resume."""
+DECIDING = frozenset({"approve", "discard", "undo"})
+
+
+class TaskRunner:
+    """The one job that works a task."""
+
+    def __init__(self, ctx: TaskContext, turn: asyncio.Semaphore) -> None:
+        self.ctx = ctx
+        self._turn = turn
+        self._wake = asyncio.Event()
+        self._look_again = asyncio.Event()
+        self._moving = False
+
+    async def run(self) -> None:
+        """Work until cancelled; rests while there is nothing to do."""
+        while True:
+            move = next_move(self.ctx.state, self.ctx.allowance)
+            if isinstance(move, Rest):
+                await self._wake.wait()
+                self._wake.clear()
+            elif isinstance(move, CarryOut):
+                await self._make(move)
+            else:
+                async with self._turn:
+                    held = await self._work()
+                if held is not None:
+                    await self._wait_for(held)
+
+    async def _work(self) -> HoldError | None:
+        """Make moves until the task rests, so that a task once begun keeps its turn; returns why it has to wait."""
+        while True:
+            move = next_move(self.ctx.state, self.ctx.allowance)
+            if isinstance(move, Rest | CarryOut):
+                return None
+            held = await self._make(move)
+            if held is not None:
+                return held
+
+    async def _make(self, move: Move) -> HoldError | None:
+        """Make one move; returns the infrastructure that is missing, when the task has to wait for it."""
+        ctx = self.ctx
+        ctx.stop.clear()
+        self._look_again.clear()
+        self._moving = True
+        try:
+            await self._dispatch(move)
+            self._note_going_on()
+        except Interrupted:
+            return None
+        except HoldError as error:
+            if error.label != "replay_exhausted":
+                return error
+            self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
+        except AttemptOverError as error:
+            self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
+        except CockpitError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001  # the boundary around one task: it becomes an entry
+            self._record(Trouble(f"{type(error).__name__}: {error}", traceback.format_exc()))
+            self._record(
+                StateChanged(State.FAILED, "an error inside the engine, see the journal", label="engine_error")
+            )
+        finally:
+            self._moving = False
+        return None
+
+    def _note_going_on(self) -> None:
+        state = self.ctx.state
+        if state.state is State.WAITING:
+            began = State.WORKING if state.attempts else State.PREPARING
+            self._record(StateChanged(began, "goes on"))
+
+    def _record(self, entry: Entry) -> None:
+        """Write an entry where even a full disk must not end the job; what could not be written is done again."""
+        with contextlib.suppress(HoldError):
+            self.ctx.record(entry)
+
+    async def _wait_for(self, error: HoldError) -> None:
+        """Wait for infrastructure; goes on by itself where that can help, else by ``resume``."""
+        reason = f"{error.message}: {error.hint}" if error.hint else error.message
+        state = self.ctx.state
+        if (state.state, state.reason) != (State.WAITING, reason):
+            self._record(StateChanged(State.WAITING, reason, label=error.label))
+        is_final = isinstance(error, ServerError) and error.is_final
+        patience_s = self.ctx.settings.engine.retry_s if error.label in SELF_HEALING and not is_final else None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._look_again.wait()
+
+    async def _dispatch(self, move: Move) -> None:  # noqa: C901  # one line a move, counted by the checker
+        ctx = self.ctx
+        match move:
+            case PrepareRepository():
+                await prepare_repository(ctx)
+            case PrepareEnvironment():
+                await prepare_test_environment(ctx)
+            case MeasureBaseline():
+                await measure_tests(ctx)
+            case StartAttempt():
+                await start_attempt(ctx, move)
+            case Localise():
+                await localise(ctx)
+            case AskModel():
+                await ask_model(ctx, move)
+            case Harvest():
+                await harvest_answer(ctx)
+            case RunTests():
+                await run_round_tests(ctx)
+            case Settle():
+                await settle(ctx)
+            case EndAttempt():
+                await end_attempt(ctx, move)
+            case Finish():
+                await finish(ctx, move)
+            case CarryOut():
+                await carry_out(ctx, move)
+            case Rest():
+                pass
+            case _:
+                assert_never(move)
+
+    def _fail(self, error: CockpitError) -> None:
+        reason = f"{error.message}: {error.hint}" if error.hint else error.message
+        self._record(StateChanged(State.FAILED, reason, label=error.label or "engine_error"))
+
+    def take(self, command: TaskCommand) -> None:
+        """Take a command from the inbox; one already taken is ignored."""
+        ctx = self.ctx
+        if command.id in ctx.state.commands:
+            return
+        verb = command.kind
+        refusal = self._refusal(command)
+        if refusal:
+            ctx.record(CommandRefused(command.id, verb, *refusal))
+            return
+        match command:
+            case Pause() | Resume():
+                self._pause(command)
+            case Steer():
+                ctx.record(CommandTaken(command.id, verb, command.text))
+            case Kill():
+                ctx.record(CommandTaken(command.id, verb))
+                self._interrupt("kill")
+            case Approve() | Discard() | Undo():
+                ctx.record(CommandTaken(command.id, verb))
+        self._look_again.set()
+        self._wake.set()
+
+    def _refusal(self, command: TaskCommand) -> tuple[str, str] | None:
+        """Tell why a command makes no sense now, and what to do instead; None when it does."""
+        state = self.ctx.state
+        verb, now = command.kind, state.state
+        if any(item.verb in DECIDING or item.verb == "kill" for item in state.pending):
+            return f"another decision on {state.task} is being carried out", "wait a moment and look again"
+        if verb in {"approve", "discard"} and now is not State.REVIEW:
+            hint = "undo it first" if state.decision else "only a patch in review can be decided on"
+            return f"task {state.task} is {now.value}, not in review", hint
+        if verb == "undo" and state.decision is None:
+            return f"there is no decision on {state.task} to undo", "approve and discard can be undone"
+        if verb in {"pause", "kill", "steer"} and now in AT_REST:
+            return f"task {state.task} is {now.value}: nothing is running", _at_rest_hint(now)
+        if verb == "pause" and state.paused:
+            return f"task {state.task} is paused already", "resume lets it go on"
+        if verb == "resume" and not state.paused and now is not State.WAITING:
+            return f"task {state.task} is not paused", "there is nothing to resume"
+        return None
+
+    def _pause(self, command: Pause | Resume) -> None:
+        ctx = self.ctx
+        wanted = isinstance(command, Pause)
+        if ctx.state.paused != wanted:
+            ctx.record(PauseChanged(wanted))
+        if wanted and ctx.control is not None:
+            ctx.control.freeze()
+        elif wanted:
+            self._interrupt("pause")
+        elif ctx.control is not None:
+            ctx.control.thaw()
+        ctx.record(CommandDone(command.id, command.kind))
+
+    def _interrupt(self, why: str) -> None:
+        if self._moving:
+            self.ctx.stop.ask(why)
+        if why == "kill" and self.ctx.control is not None:
+            self.ctx.control.kill()
+
+
+def _at_rest_hint(now: State) -> str:
+    return "approve or discard it" if now is State.REVIEW else "add it again to start over"
