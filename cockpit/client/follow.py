@@ -1,14 +1,14 @@
 """Yields the text of a task's model calls as it grows, across steps and attempts."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.client.client import Client
 from cockpit.client.tail import TaskTail
 from cockpit.client.vigil import Vigil
-from cockpit.domain.entries import StepStarted
+from cockpit.domain.entries import Record, StepStarted
 from cockpit.domain.states import AT_REST, State
 from cockpit.domain.stream import Cut, Delta, End, Insert, Open, Resume, StreamLine
 from cockpit.journal.streamlog import read_stream
@@ -54,7 +54,7 @@ def follow(client: Client, task: str, *, from_start: bool = False) -> Iterator[P
     """
     folder = client.folder(task)
     tail, vigil = TaskTail(folder), Vigil(client.home)
-    steps = _begin(client, task, from_start=from_start)
+    steps, seen = _begin(client, task, from_start=from_start)
     stream: _StreamText | None = None
     while True:
         is_over = tail.state.state in AT_REST
@@ -73,7 +73,7 @@ def follow(client: Client, task: str, *, from_start: bool = False) -> Iterator[P
         vigil.check()
         time.sleep(POLL_S)
         # The journal before the stream: when it says that a step is over, all of its text is there.
-        steps = [record.entry for record in tail.advance() if isinstance(record.entry, StepStarted)]
+        steps = _steps(record for record in tail.advance() if record.seq > seen)
 
 
 class _StreamText:
@@ -89,10 +89,15 @@ class _StreamText:
             yield from _pieces(line)
 
 
-def _begin(client: Client, task: str, *, from_start: bool) -> list[StepStarted]:
+def _begin(client: Client, task: str, *, from_start: bool) -> tuple[list[StepStarted], int]:
+    """Return the steps to show first, and the number of the last record looked at."""
     records, _ = client.records(task)
-    steps = [record.entry for record in records if isinstance(record.entry, StepStarted)]
-    return steps if from_start else steps[-1:]
+    steps = _steps(records)
+    return (steps if from_start else steps[-1:]), (records[-1].seq if records else 0)
+
+
+def _steps(records: Iterable[Record]) -> list[StepStarted]:
+    return [record.entry for record in records if isinstance(record.entry, StepStarted)]
 
 
 def _pieces(line: StreamLine) -> Iterator[str | CutMarker]:

@@ -18,6 +18,7 @@ class LineFile:
     def __init__(self, path: Path, *, torn: Path | None = None) -> None:
         """Open or make ``path``; torn bytes are kept in ``torn`` when that is given."""
         self.path = path
+        self._is_torn = False
         try:
             self._handle = _open(path)
             self.size = whole_end(self._handle)
@@ -31,13 +32,17 @@ class LineFile:
         Raises ``HoldError`` (``disk_full``) or ``CockpitError``; then the file ends where it ended before.
         """
         try:
+            self._mend()
+            self._is_torn = True
             write_all(self._handle, line)
             if durable:
                 os.fdatasync(self._handle)
         except OSError as error:
-            os.ftruncate(self._handle, self.size)
+            with contextlib.suppress(OSError):  # what cannot be mended now is mended before the next line
+                self._mend()
             raise write_error(self.path, error) from error
         self.size += len(line)
+        self._is_torn = False
 
     def last_line(self) -> bytes:
         """Return the last whole line without its newline; empty when there is none."""
@@ -56,6 +61,12 @@ class LineFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _mend(self) -> None:
+        """Cut off what a failed write left."""
+        if self._is_torn:
+            os.ftruncate(self._handle, self.size)
+            self._is_torn = False
 
     def _cut_torn(self, keep: Path | None) -> None:
         torn = os.pread(self._handle, os.fstat(self._handle).st_size - self.size, self.size)
