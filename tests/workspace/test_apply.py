@@ -1,5 +1,6 @@
 import hashlib
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,10 @@ def test_a_patch_for_a_subdirectory_is_applied_there_or_rejected(
     case = build_case("git_state", "B03", target)
     inputs = case["inputs"]
     patch = (target / inputs["patch"]).read_bytes()
-    found = "applied"
-    try:
+    found = "rejected"
+    with suppress(GitError):
         apply_patch_file(target / "repo/.git", target / "repo", patch, subdirectory)
-    except GitError as error:
-        assert error.label == "patch_inapplicable"
-        found = "rejected"
+        found = "applied"
     digest = hashlib.sha256((target / inputs["file"]).read_bytes()).hexdigest()
     assert {"outcome": found, "sha256": digest} in [case["expected"]["value"], *case["also_ok"]]
     assert found == outcome
