@@ -72,6 +72,7 @@ LABELS: dict[str, Layer] = {
     "budget_exhausted": Layer.STOP,
     "human_stop": Layer.STOP,
     "policy_block": Layer.STOP,
+    "replay_exhausted": Layer.STOP,
 }
 """Every label with its layer, in order of precedence: the first one hit names the attempt, the rest are flags."""
 
