@@ -82,7 +82,7 @@ class Client:
         Raises ``NotFoundError`` for a command to a task there is not.
         """
         from cockpit.domain.commands import RootCommand
-        from cockpit.journal.inbox import drop
+        from cockpit.journal.inbox import drop, ring
         from cockpit.journal.lines import end_of
 
         if isinstance(command, RootCommand):
@@ -93,6 +93,8 @@ class Client:
             journal, inbox = folder.journal, folder.inbox
         self._sent_at[command.id] = end_of(journal)
         drop(inbox, command)
+        if not isinstance(command, RootCommand):
+            ring(self.home.inbox, command.task)
 
     def wait_for(self, command: str, task: str | None, timeout_s: float) -> CommandDone | CommandRefused:
         """Wait until a command, by its id, was carried out or refused.

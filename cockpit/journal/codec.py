@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cockpit.domain.commands import Command
@@ -86,6 +87,8 @@ def _plain(value: object) -> object:
         return sorted(value)
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, PurePath):
+        return str(value)
     raise TypeError(f"{type(value).__name__} has no place in a journal")
 
 

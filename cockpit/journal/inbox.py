@@ -10,6 +10,7 @@ from cockpit.journal.codec import decode_command, encode_command
 from cockpit.journal.files import write_atomic
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+RING = ".ring"
 _last_ns = 0
 
 
@@ -42,6 +43,19 @@ def waiting(inbox: Path) -> list[tuple[Path, Command | JournalError]]:
 def clear(path: Path) -> None:
     """Remove a command that was taken; one that is gone is no error."""
     path.unlink(missing_ok=True)
+
+
+def ring(root_inbox: Path, task: str) -> None:
+    """Tell the engine that a task's inbox holds something, so that it need not look into all of them."""
+    (root_inbox / f"{task}{RING}").touch()
+
+
+def rung(root_inbox: Path) -> list[str]:
+    """Return the tasks whose ring was heard since the last call."""
+    rings = sorted(root_inbox.glob(f"*{RING}"))
+    for path in rings:
+        clear(path)  # before the inbox is read: a ring that comes later is heard again
+    return [path.name.removesuffix(RING) for path in rings]
 
 
 def _read(path: Path) -> Command | JournalError:

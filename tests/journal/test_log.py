@@ -1,6 +1,3 @@
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,20 +10,10 @@ from cockpit.domain.errors import CockpitError, HoldError, JournalError
 from cockpit.domain.state import fold
 from cockpit.journal.codec import encode_record
 from cockpit.journal.log import JournalWriter, read_records
+from tests.journal.limits import room_for
 from tests.journal.strategies import JOURNALS, numbered
 
 NOTE = PauseChanged(paused=True)
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """Let no file grow beyond ``size`` bytes, as a full disk would."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def write(path: Path, records: list[Record]) -> bytes:
