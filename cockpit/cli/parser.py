@@ -81,9 +81,9 @@ def _common() -> argparse.ArgumentParser:
 
 
 def _add_asking(verbs: _Verbs) -> None:
-    add = verbs.add("add", "tasks:add", "add a task and return at once")
+    add = verbs.add("add", "asking:add", "add a task and return at once")
     _ask_flags(add)
-    run = verbs.add("run", "tasks:run", "add a task, wait for it and print its receipt")
+    run = verbs.add("run", "asking:run", "add a task, wait for it and print its receipt")
     _ask_flags(run)
     run.add_argument("--quiet", action="store_true", help="no progress lines, only the receipt")
 
@@ -95,7 +95,7 @@ def _ask_flags(parser: argparse.ArgumentParser) -> None:
     issue.add_argument("--text", metavar="TEXT", help="the issue text itself")
     issue.add_argument("stdin", nargs="?", choices=["-"], metavar="-", help="read the issue text from standard input")
     parser.add_argument("--title", default="", metavar="LINE", help="one line (default: the first line of the issue)")
-    parser.add_argument("--test", default="", metavar="CMD", help="test command (default: found in the repository)")
+    parser.add_argument("--test", default="", metavar="CMD", help="test command, or none (default: found there)")
     parser.add_argument("--setup", default="", metavar="CMD", help="command that installs what the tests need")
     parser.add_argument("--base", default="", metavar="REF", help="commit, branch or tag to start from (default: HEAD)")
     parser.add_argument(

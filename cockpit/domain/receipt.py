@@ -225,7 +225,7 @@ def _round(attempt: AttemptState, item: RoundState) -> RoundRow:
         tree=harvest.tree if harvest else "",
         patch_sha256=harvest.patch_sha256 if harvest else "",
         guards=item.outcomes,
-        tests=tuple(_run(run) for run in item.runs),
+        tests=tuple(test_row(run) for run in item.runs),
         verdict=verdict.verdict if verdict else "",
         label=verdict.label if verdict else "",
         reason=verdict.reason if verdict else "",
@@ -241,7 +241,8 @@ def _claim(item: RoundState) -> str:
     return f"{item.harvest.edits} edit{'' if item.harvest.edits == 1 else 's'}"
 
 
-def _run(run: TestsRan) -> TestRow:
+def test_row(run: TestsRan) -> TestRow:
+    """Return one test run as a row."""
     return TestRow(
         which=run.which,
         command=shlex.join(run.command),
