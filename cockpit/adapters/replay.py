@@ -3,6 +3,7 @@
 What stood in the end is what is said again: text that was cut is left out, text an operator put in is kept.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
@@ -38,15 +39,21 @@ class Recorded:
     prompt_tokens: int
     server: dict[str, Any]
     pieces: tuple[Piece, ...]
+    times_ms: tuple[int, ...]
+    """When each piece arrived, since the call was sent."""
     finished: Finished | None
     """None when the recording breaks off."""
 
 
 class ReplayServer:
-    """Plays the calls of one task's folder, found by role, attempt and ordinal."""
+    """Plays the calls of one task's folder, found by role, attempt and ordinal.
 
-    def __init__(self, folder: Path) -> None:
+    ``speed`` 1 takes the time the recorded call took, 4 a quarter of it; None plays as fast as it is read.
+    """
+
+    def __init__(self, folder: Path, speed: float | None = None) -> None:
         self._folder = folder
+        self._speed = speed
         self._files: dict[Key, Path] | None = None
 
     async def facts(self) -> ServerFacts:
@@ -65,7 +72,6 @@ class ReplayServer:
             dialect="llama",
             model=str(said.get("model") or "replay"),
             build=said.get("build"),
-            context_tokens=said.get("context_tokens"),
         )
 
     async def render(self, turns: tuple[Turn, ...]) -> str:
@@ -88,17 +94,23 @@ class ReplayServer:
         """
         call = read_call(self._file_of(request))
         yield Progress(call.prompt_tokens, cached=0, processed=call.prompt_tokens, elapsed_ms=0.0)
-        seen = 0
-        for piece in call.pieces:
+        seen, before_ms = 0, 0
+        for piece, at_ms in zip(call.pieces, call.times_ms, strict=True):
             seen += len(piece.ids)
             if seen > request.skip_tokens:
+                await self._wait(at_ms - before_ms)
                 yield piece
+            before_ms = at_ms
         if call.finished is None:
             raise ended_early(f"replay:{self._folder}")
         yield call.finished
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+    async def _wait(self, recorded_ms: int) -> None:
+        if self._speed is not None:
+            await asyncio.sleep(max(0, recorded_ms) / 1000 / self._speed)
 
     def _file_of(self, request: CompletionRequest) -> Path:
         found = self._index().get((request.role.value, request.attempt, request.ordinal))
@@ -123,6 +135,7 @@ def read_call(path: Path) -> Recorded:
     """Fold the lines of one recording into what stood in the end."""
     opened: dict[str, Any] = {}
     pieces: list[Piece] = []
+    times: list[int] = []
     finished: Finished | None = None
     for line in _lines(path):
         match line.get("kind"):
@@ -130,12 +143,19 @@ def read_call(path: Path) -> Recorded:
                 opened = opened or line
             case "delta" | "insert":
                 pieces.append(_piece(line, len(pieces)))
+                times.append(int(line.get("ms") or 0))
                 finished = None
             case "cut":
                 pieces, finished = _kept(pieces, int(line.get("at") or 0)), None
             case "end":
-                finished = Finished(Finish(line.get("finish", "stop")), _usage(line.get("usage") or {}))
-    return Recorded(int(opened.get("prompt_tokens") or 0), opened.get("server") or {}, tuple(pieces), finished)
+                finished = Finished(_finish(str(line.get("finish"))), _usage(line.get("usage") or {}))
+    prompt_tokens, server = int(opened.get("prompt_tokens") or 0), opened.get("server") or {}
+    return Recorded(prompt_tokens, server, tuple(pieces), tuple(times[: len(pieces)]), finished)
+
+
+def _finish(recorded: str) -> Finish:
+    """Read why a call ended: one that a watchdog ended was cut, and its text alarms the watchdog again."""
+    return Finish(recorded) if recorded in set(Finish) else Finish.CUT
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,8 @@ class Generated:
     finish: str
     usage: Usage
     reason: str = ""
+    sent_tokens: int = 0
+    """Length of the prompt that was sent, tokens kept by a resume included."""
 
 
 class Generation:
@@ -49,7 +51,7 @@ class Generation:
         """Stream until the end; raises ``Interrupted`` when stopped and ``ServerError`` when the server fails."""
         resumed = self._resume(request)
         try:
-            return await self._stream(server, resumed)
+            return replace(await self._stream(server, resumed), sent_tokens=len(resumed.prompt_ids))
         except ServerError:
             self._cut("server")
             raise

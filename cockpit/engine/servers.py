@@ -80,7 +80,7 @@ class Servers:
 
     async def _connect(self, model: str) -> Link:
         if model.startswith(REPLAY):
-            server: CompletionServer = ReplayServer(Path(model.removeprefix(REPLAY)))
+            server: CompletionServer = _replay(model.removeprefix(REPLAY))
             facts = await server.facts()
             link = Link(server, facts)
             link.pool = SlotPool(REPLAY_SLOTS)
@@ -103,6 +103,19 @@ class Servers:
                 hint="set server.url in config.toml, or run: cockpit server start",
             )
         return record.url, Path(record.api_key_file).read_text("utf-8").strip()
+
+
+def _replay(address: str) -> ReplayServer:
+    """Open a recording: ``DIR``, or ``DIR?speed=2`` to play it in half its time."""
+    folder, _, speed = address.partition("?speed=")
+    try:
+        return ReplayServer(Path(folder), float(speed) if speed else None)
+    except ValueError:
+        raise ServerError(
+            f"replay:{address} has no number behind ?speed=",
+            hint="write replay:DIR or replay:DIR?speed=2",
+            is_final=True,
+        ) from None
 
 
 def _state_of(error: ServerError) -> str:

@@ -13,7 +13,7 @@ from cockpit.domain.stream import Open
 from cockpit.engine.context import TaskContext
 from cockpit.engine.generate import Generated, Generation
 from cockpit.engine.prompts import Prompt, first_prompt, follow_up
-from cockpit.engine.servers import Link
+from cockpit.engine.servers import REPLAY, Link
 from cockpit.engine.signals import AttemptOverError
 from cockpit.journal.files import write_atomic
 from cockpit.journal.layout import StepFolder
@@ -36,8 +36,26 @@ async def ask_model(ctx: TaskContext, move: AskModel) -> None:
     except ServerError:
         await ctx.servers.drop(ctx.state.ask.model or ctx.settings.server.model)
         raise
+    _check_whole(link, generated)
     write_atomic(folder.answer, generated.answer.raw.encode("utf-8", "surrogatepass"))
     ctx.record(_ended(ctx, link, move, opened, generated, time.monotonic() - started))
+
+
+TRUNCATED_SHARE = 0.99
+
+
+def _check_whole(link: Link, generated: Generated) -> None:
+    """Compare what was sent with what the server says it read: a prompt cut in silence makes every answer worthless."""
+    usage = generated.usage
+    read = usage.prompt_tokens + usage.cached_tokens
+    is_short = 0 < read < generated.sent_tokens * TRUNCATED_SHARE
+    if usage.truncated or (is_short and not link.facts.url.startswith(REPLAY)):
+        raise ServerError(
+            f"the server read {read} of the prompt's {generated.sent_tokens} tokens",
+            hint="start it with a larger --ctx-size and without context shift",
+            label="ctx_truncated",
+            is_final=True,
+        )
 
 
 def _ended(
@@ -49,7 +67,7 @@ def _ended(
         round=move.round,
         step=move.step,
         finish=generated.finish,
-        prompt_tokens=opened.prompt_tokens or usage.prompt_tokens + usage.cached_tokens,
+        prompt_tokens=usage.prompt_tokens + usage.cached_tokens or opened.prompt_tokens,
         evaluated_tokens=usage.prompt_tokens,
         cached_tokens=usage.cached_tokens,
         generated_tokens=len(generated.answer.ids) or usage.generated_tokens,

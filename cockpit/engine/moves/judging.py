@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cockpit.adapters.syntax import syntax_deltas
 from cockpit.domain.entries import GuardsJudged, PatchHarvested, StepEnded, StepStarted
@@ -16,7 +16,7 @@ from cockpit.engine.context import TaskContext
 from cockpit.guards.registry import run_patch_guards
 from cockpit.journal.codec import from_json, to_json
 from cockpit.journal.files import write_atomic
-from cockpit.workspace.apply import DiskTree, write_files
+from cockpit.workspace.disk import DiskTree, write_files
 from cockpit.workspace.harvest import Harvest, dirty_paths, harvest
 from cockpit.workspace.repository import record_tree
 from cockpit.workspace.worktree import restore
@@ -94,7 +94,7 @@ def _read(ctx: TaskContext, answer: str, step: StepStarted, ended: StepEnded) ->
             parsed.problem_label, parsed.problem_reason, parsed.no_change or "", tuple(parsed.edits),
         )  # fmt: skip
     if edits and not label:
-        applied = apply_edits(edits, DiskTree(repo_git, worktree, tree, in_play=step.shown))
+        applied = apply_edits(edits, DiskTree(repo_git, worktree, step.shown, tree=tree))
         written, refusals = applied.written, applied.refusals
         write_files(worktree, written)
     harvested = harvest(repo_git, worktree, ctx.attempt.base_tree, ctx.scratch("harvest"))
@@ -136,7 +136,13 @@ def _keep(ctx: TaskContext, reading: _Reading, evidence: PatchEvidence) -> None:
     folder.root.mkdir(parents=True, exist_ok=True)
     write_atomic(folder.patch, reading.harvested.patch)
     write_atomic(folder.root / "refusals.json", to_json(reading.refusals))
-    write_atomic(folder.root / "evidence.json", to_json(evidence))
+    write_atomic(folder.root / "evidence.json", to_json(_lean(evidence)))
+
+
+def _lean(evidence: PatchEvidence) -> PatchEvidence:
+    """Leave the bytes of files out: they stand in the tree, and later stages judge by tests."""
+    changes = evidence.changes and tuple(replace(change, old=None, new=None) for change in evidence.changes)
+    return replace(evidence, changes=changes, written=())
 
 
 def _entry(ctx: TaskContext, reading: _Reading, answer: str, elapsed_s: float) -> PatchHarvested:
