@@ -19,6 +19,16 @@ class Approval:
 
     commit: str
     ref: str
+    """``refs/heads/…``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What discarding left in the source repository."""
+
+    commit: str
+    ref: str
+    """``refs/cockpit/discarded/…``."""
 
 
 def approve(
@@ -64,8 +74,8 @@ def discard(
     message: str,
     when_s: int,
     identity: tuple[str, str] | None = None,
-) -> str | None:
-    """Keep a discarded tree as a commit under ``refs/cockpit/discarded`` and return the reference.
+) -> Kept | None:
+    """Keep a discarded tree as a commit under ``refs/cockpit/discarded``.
 
     Returns None when nothing differs from the base: then there is nothing to keep.
     """
@@ -76,7 +86,7 @@ def discard(
     ref, is_new = _keeping_ref(found.git, DISCARDED + task, commit)
     if is_new:
         _create(found.git, ref, commit)
-    return ref
+    return Kept(commit, ref)
 
 
 def undo_approve(source: Path, branch: str, commit: str, *, task: str) -> str:

@@ -45,19 +45,17 @@ def restore(repo_git: Path, worktree: Path, tree: str) -> None:
 
 def remove_worktree(repo_git: Path, worktree: Path) -> None:
     """Remove a worktree and what the repository knows of it; links inside are removed, never followed."""
-    if worktree.is_symlink():
-        worktree.unlink()
-    elif worktree.exists():
-        remove_tree(worktree)
-    metadata = _metadata(repo_git, worktree)
-    if metadata.exists():
-        shutil.rmtree(metadata)
+    remove_tree(worktree)
+    remove_tree(_metadata(repo_git, worktree))
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder whatever its modes are; links are removed, never followed."""
-    _open_up(folder)
-    shutil.rmtree(folder)
+    """Remove a folder whatever its modes are, if there is one; links are removed, never followed."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    elif folder.exists():
+        _open_up(folder)
+        shutil.rmtree(folder)
 
 
 def _open_up(folder: Path) -> None:
@@ -111,8 +109,7 @@ def _link(repo_git: Path, worktree: Path) -> Path:
     Written by hand, for ``git worktree add`` and ``repair`` believe what they find in the worktree.
     """
     metadata = _metadata(repo_git, worktree)
-    if metadata.exists():
-        shutil.rmtree(metadata)
+    remove_tree(metadata)
     metadata.mkdir(parents=True)
     base = Git(repo_git).text("rev-parse", "--verify", BASE_REF)
     (metadata / "HEAD").write_text(base + "\n", "ascii")
