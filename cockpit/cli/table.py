@@ -9,7 +9,9 @@ from cockpit.domain.text import cell_width, crop_cells, pad_cells, visible
 HEAD = ("TASK", "STATE", "PHASE", "ROUND", "AGE", "TITLE")
 GAP = "  "
 LEAST_TITLE = 12
-"""Cells of the title below which the column of phases is left out."""
+"""Cells of the title below which a column is left out."""
+CHOICES = ((0, 1, 2, 3, 4), (0, 1, 3, 4), (0, 1, 4), (0, 1))
+"""Columns shown before the title, from wide to narrow terminals."""
 
 
 def in_order(tasks: Iterable[TaskSummary]) -> list[TaskSummary]:
@@ -20,10 +22,10 @@ def in_order(tasks: Iterable[TaskSummary]) -> list[TaskSummary]:
 def task_table(tasks: Sequence[TaskSummary], now_s: float, width: int, *, ascii_only: bool = False) -> list[str]:
     """Return the lines of the table, none wider than ``width`` cells."""
     rows = [HEAD, *(_row(task, now_s, ascii_only=ascii_only) for task in tasks)]
-    shown: tuple[int, ...] = (0, 1, 2, 3, 4)
-    widths = [max(cell_width(row[column]) for row in rows) for column in range(5)]
-    if sum(widths[column] + len(GAP) for column in shown) + LEAST_TITLE > width:
-        shown = (0, 1, 3, 4)
+    shown = next(
+        (columns for columns in CHOICES if sum(widths[at] + len(GAP) for at in columns) + LEAST_TITLE <= width),
+        CHOICES[-1],
+    )
     lines: list[str] = []
     for row in rows:
         front = "".join(pad_cells(row[column], widths[column]) + GAP for column in shown)
