@@ -22,6 +22,7 @@ def in_order(tasks: Iterable[TaskSummary]) -> list[TaskSummary]:
 def task_table(tasks: Sequence[TaskSummary], now_s: float, width: int, *, ascii_only: bool = False) -> list[str]:
     """Return the lines of the table, none wider than ``width`` cells."""
     rows = [HEAD, *(_row(task, now_s, ascii_only=ascii_only) for task in tasks)]
+    widths = [max(cell_width(row[column]) for row in rows) for column in range(5)]
     shown = next(
         (columns for columns in CHOICES if sum(widths[at] + len(GAP) for at in columns) + LEAST_TITLE <= width),
         CHOICES[-1],
