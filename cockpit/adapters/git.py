@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class Git:
                 reader.stdin = None
             pack_error = writer.communicate(ids)[1]
             unpack_error = reader.communicate()[1]
-        if writer.returncode:
+        if writer.returncode not in (0, -signal.SIGPIPE):  # a broken pipe is the reader's fault
             fail(pack, pack_error, self.git_dir)
         if reader.returncode:
             fail(unpack, unpack_error, into.git_dir)
