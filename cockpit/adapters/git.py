@@ -208,6 +208,7 @@ def fail(args: Collection[str], stderr: bytes, where: Path) -> NoReturn:
 
 ADVICE = (
     ("not a git repository", "repository_error", "run it inside a git repository, or give --repo its path"),
+    ("does not appear to be a git repository", "repository_error", "check the address"),
     (".lock': File exists", "repository_error", "another git process is at work there; when none is, remove that file"),
     ("No space left on device", "disk_full", "free some disk space"),
     ("Permission denied", "repository_error", "check who may read and write there"),
@@ -233,7 +234,7 @@ def _advice(said: str, where: Path) -> tuple[str, str]:
             f"it belongs to another user; if you trust it: git config --global --add safe.directory {place}"
         )
     found = [(label, hint) for words, label, hint in ADVICE if words in said]
-    return found[-1] if found else ("repository_error", "")
+    return found[-1] if found else ("repository_error", f"look at it with plain git: git -C {where} status")
 
 
 def _ask(path: Path, *question: str) -> str:
