@@ -26,9 +26,8 @@ def say(text: str = "") -> None:
 
 
 def say_all(lines: Iterable[str]) -> None:
-    """Print several lines."""
-    for line in lines:
-        say(line)
+    """Print several lines with one write."""
+    say("\n".join(lines))
 
 
 def note(text: str) -> None:
