@@ -53,7 +53,7 @@ class Client:
         if wanted in matches:
             return wanted
         if not matches:
-            raise NotFoundError(f"no task starts with {prefix!r}", hint="`cockpit ls` shows the tasks")
+            raise NotFoundError(f"no task starts with {prefix!r}", hint="`cockpit tasks` shows the tasks")
         shown = ", ".join(matches[:CANDIDATES]) + (", ..." if len(matches) > CANDIDATES else "")
         raise NotFoundError(f"{len(matches)} tasks start with {prefix!r}: {shown}", hint="give more of the id")
 
@@ -61,7 +61,7 @@ class Client:
         """Return a task's folder; raises ``NotFoundError`` when there is no such task."""
         folder = self.home.task(task)
         if not folder.root.is_dir():
-            raise NotFoundError(f"there is no task {task}", hint="`cockpit ls` shows the tasks")
+            raise NotFoundError(f"there is no task {task}", hint="`cockpit tasks` shows the tasks")
         return folder
 
     def state(self, task: str) -> TaskState:
