@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.adapters import processes
+from cockpit.adapters import processes, shell
 from cockpit.adapters.shell import Level, sweep
 from tests.adapters.commands import PYTHON, Room, both_levels, is_alive, swept, until
 
@@ -114,6 +114,17 @@ async def test_a_plain_command_that_kills_its_reaper_is_cleaned_up_after(room: R
     marker = f"rebel-{room.base.name}"
     code = "(trap '' TERM HUP; sleep 300; : $0) & kill -9 $PPID; sleep 300; : $0"
     result = await room.run("sh", "-c", code, marker, level=Level.PLAIN)
+    assert result.killed
+    assert not is_alive(marker)
+
+
+async def test_a_plain_command_that_stops_its_reaper_is_ended_all_the_same(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "PATIENCE_S", 1.0)
+    marker = f"sleeper-{room.base.name}"
+    code = "(trap '' TERM HUP; sleep 300; : $0) & kill -STOP $PPID; sleep 300; : $0"
+    result = await room.run("sh", "-c", code, marker, level=Level.PLAIN, wall_s=0.5)
     assert result.killed
     assert not is_alive(marker)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cockpit.domain.errors import SandboxError
 from tests.adapters.commands import PYTHON, Room, both_levels, is_alive, until
 
 F06 = Path(__file__).parents[1] / "cases" / "test_runs" / "F06-hundred-megabytes-of-output"
+ROOT = Path(__file__).parents[2]
 MIB = 1024 * 1024
 
 
@@ -110,6 +112,26 @@ async def test_there_is_no_terminal_and_nothing_to_read(room: Room, level: Level
 async def test_signals_start_out_as_a_login_shell_has_them(room: Room, level: Level) -> None:
     result = await room.shell("grep -E 'Sig(Ign|Blk)' /proc/self/status", level=level)
     assert result.tail.split() == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
+
+
+@both_levels
+async def test_no_program_can_gain_privileges(room: Room, level: Level) -> None:
+    assert (await room.shell("grep NoNewPrivs /proc/self/status", level=level)).tail.split() == ["NoNewPrivs:", "1"]
+
+
+@both_levels
+async def test_a_run_inside_a_run_works_without_a_second_sandbox(room: Room, level: Level) -> None:
+    code = (
+        f"import asyncio, sys; sys.path.append({str(ROOT)!r})\n"
+        "from pathlib import Path\n"
+        "from cockpit.adapters.shell import Confinement, Level, run\n"
+        "options = {'cwd': Path.cwd(), 'env': {'PATH': '/usr/bin:/bin'}, 'log': Path('inner.log')}\n"
+        "confinement = Confinement(writable=())\n"
+        "inner = run(['echo', 'inside'], confinement=confinement, level=Level.PLAIN, **options)\n"
+        "print(asyncio.run(inner).tail)"
+    )
+    result = await room.run(sys.executable, "-c", code, level=level, readable=(ROOT / "cockpit",))
+    assert (result.exit_code, result.tail) == (0, "inside\n\n")
 
 
 @both_levels
