@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from cockpit.domain.states import ACTIVE, State
 from cockpit.domain.summary import TaskSummary
-from cockpit.domain.text import cell_width, crop_cells, pad_cells, visible
+from cockpit.domain.text import cell_width, crop_cells, visible
 
 HEAD = ("TASK", "STATE", "PHASE", "ROUND", "AGE", "TITLE")
 GAP = "  "
@@ -22,15 +22,15 @@ def in_order(tasks: Iterable[TaskSummary]) -> list[TaskSummary]:
 def task_table(tasks: Sequence[TaskSummary], now_s: float, width: int, *, ascii_only: bool = False) -> list[str]:
     """Return the lines of the table, none wider than ``width`` cells."""
     rows = [HEAD, *(_row(task, now_s, ascii_only=ascii_only) for task in tasks)]
-    widths = [max(cell_width(row[column]) for row in rows) for column in range(5)]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]  # all but titles are words of ours
     shown = next(
         (columns for columns in CHOICES if sum(widths[at] + len(GAP) for at in columns) + LEAST_TITLE <= width),
         CHOICES[-1],
     )
     lines: list[str] = []
     for row in rows:
-        front = "".join(pad_cells(row[column], widths[column]) + GAP for column in shown)
-        lines.append(crop_cells(front + _cropped(row[5], width - cell_width(front)), width).rstrip())
+        front = "".join(row[column].ljust(widths[column]) + GAP for column in shown)
+        lines.append(crop_cells(front + _cropped(row[5], width - len(front)), width).rstrip())
     return lines
 
 
