@@ -1,7 +1,6 @@
 """Runs git, hardened: nothing that a repository configures or contains is ever started from here."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -9,28 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
 
+from cockpit.adapters.git_errors import fail
+from cockpit.adapters.git_settings import SETTINGS, USER_CONFIG, environment
 from cockpit.domain.errors import CockpitError, GitError, NotFoundError
 
-SETTINGS = (
-    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.pager=cat",
-    "core.askPass=", "core.sshCommand=ssh -oBatchMode=yes", "credential.helper=", "core.excludesFile=/dev/null",
-    "core.attributesFile=/dev/null", "core.autocrlf=false", "core.safecrlf=false", "core.quotePath=false",
-    "core.logAllRefUpdates=false", "protocol.ext.allow=never", "gc.auto=0", "maintenance.auto=false",
-    "commit.gpgSign=false", "log.showSignature=false", "submodule.recurse=false", "advice.detachedHead=false",
-    "diff.renameLimit=2000",
-    "http.lowSpeedLimit=100",
-    "http.lowSpeedTime=60",
-)  # fmt: skip
-"""Command-line settings outrank every configuration file, the repository's own included."""
-USER_CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-"""Where a caller's environment may say that the user's own configuration lies."""
-OWNER_TEST = "GIT_TEST_ASSUME_DIFFERENT_OWNER"
 LIMIT_S = 900
 """Seconds for one local command; a named pipe in place of a file would hold git for ever."""
-NO_DIFF_PROGRAMS = ("--no-ext-diff", "--no-textconv")
-"""To be given to every diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,71 +154,6 @@ def safe_directories() -> tuple[str, ...]:
     return tuple(
         entry for scope in scopes for entry in _user_config("config", scope, "-z", "--get-all", "safe.directory")
     )
-
-
-def environment() -> dict[str, str]:
-    """Return the environment for git: the caller's without its GIT_* variables, without any prompt or transport."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "SSH_ASKPASS"))}
-    if OWNER_TEST in os.environ:
-        kept[OWNER_TEST] = os.environ[OWNER_TEST]
-    # A relative entry would find a program named git-something in the repository.
-    kept["PATH"] = os.pathsep.join(part for part in kept.get("PATH", "").split(os.pathsep) if Path(part).is_absolute())
-    return kept | {
-        "LC_ALL": "C",
-        "LANGUAGE": "C",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_PAGER": "cat",
-        "GIT_EDITOR": "false",
-    }
-
-
-def fail(args: Collection[str], stderr: bytes, where: Path) -> NoReturn:
-    """Raise ``GitError`` with git's own words and what to do about them."""
-    said = stderr.decode("utf-8", "replace").strip()
-    complaint = re.search(r"^(?:fatal|error): (.+)$", said, re.MULTILINE)
-    first = complaint[1] if complaint else said.split("\n", 1)[0] or "no reason given"
-    command = next((arg for arg in args if not arg.startswith("-")), "")
-    label, hint = _advice(said, where)
-    raise GitError(f"git {command} in {where}: {first[:500]}", hint=hint, label=label)
-
-
-ADVICE = (
-    ("not a git repository", "repository_error", "run it inside a git repository, or give --repo its path"),
-    ("does not appear to be a git repository", "repository_error", "check the address"),
-    (".lock': File exists", "repository_error", "another git process is at work there; when none is, remove that file"),
-    ("No space left on device", "disk_full", "free some disk space"),
-    ("Permission denied", "repository_error", "check who may read and write there"),
-    ("could not read Username", "repository_error", "it asks for a login: clone it yourself and give the path"),
-    ("Authentication failed", "repository_error", "it asks for a login: clone it yourself and give the path"),
-    ("Permission denied (publickey", "repository_error", "load the right key into your ssh agent, or give a path"),
-    ("Could not resolve host", "repository_error", "check the address and the network"),
-    ("Repository not found", "repository_error", "check the address; a private repository has to be cloned by you"),
-    (
-        "unable to read",
-        "repository_error",
-        "objects are missing: run git fsck there (a partial clone has to fetch them)",
-    ),
-)
-"""Words of git, label, what to do; the last match wins."""
-
-
-def _advice(said: str, where: Path) -> tuple[str, str]:
-    if "dubious ownership" in said:
-        named = re.search(r"repository at '(.+)'", said)
-        place = named[1] if named else str(where)
-        return "repository_error", (
-            f"it belongs to another user; if you trust it: git config --global --add safe.directory {place}"
-        )
-    found = [(label, hint) for words, label, hint in ADVICE if words in said]
-    return found[-1] if found else ("repository_error", f"look at it with plain git: git -C {where} status")
 
 
 def _ask(path: Path, *question: str) -> str:

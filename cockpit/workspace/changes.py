@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cockpit.adapters.git import NO_DIFF_PROGRAMS, Git
+from cockpit.adapters.git import Git
+from cockpit.adapters.git_settings import NO_DIFF_PROGRAMS
 from cockpit.domain.evidence import ChangeKind, FileChange
 from cockpit.workspace.repository import read_blobs
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.adapters.git import Git, discover, environment, safe_directories, user_identity
+from cockpit.adapters.git import Git, discover, safe_directories, user_identity
+from cockpit.adapters.git_settings import environment
 from cockpit.domain.errors import GitError, NotFoundError
 from tests.gitkit import build_case, git, make_repo, write
 

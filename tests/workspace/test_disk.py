@@ -1,3 +1,4 @@
+import hashlib
 import os
 import runpy
 from pathlib import Path
@@ -6,7 +7,10 @@ import pytest
 
 from cockpit.domain.errors import GitError
 from cockpit.domain.evidence import WrittenFile
+from cockpit.domain.serving import Finish
+from cockpit.edits.apply import apply_edits
 from cockpit.edits.model import TreeView
+from cockpit.edits.parse import parse_answer
 from cockpit.workspace.disk import DiskTree, write_files
 from tests.gitkit import CASES, Task, build_case, commit, fingerprint, git, make_repo, make_task, write
 
@@ -113,6 +117,28 @@ def test_a_path_that_is_no_plain_file_is_refused_and_nothing_at_all_is_written(
     assert caught.value.label == "path_invalid"
     assert fingerprint(task.worktree) == before
     assert fingerprint(tmp_path / "outside") == outside
+
+
+@pytest.mark.parametrize("name", ["B05", "B13"])
+def test_an_answer_reaches_the_disk_as_the_case_says(tmp_path: Path, name: str) -> None:
+    case = build_case("git_state", name, tmp_path / "case")
+    inputs, expected = case["inputs"], case["expected"]["value"]
+    task = tmp_path / "case" / inputs["task"]
+    reply = (tmp_path / "case" / inputs["reply"]).read_bytes().decode()
+    parsed = parse_answer(reply, edit_format="whole_file", finish=Finish.STOP)
+    applied = apply_edits(parsed.edits, DiskTree(tmp_path / "case/repo/.git", task))
+    write_files(task, applied.written)
+    if name == "B05":
+        digest = runpy.run_path(str(CASES / "digest.py"))["tree_digest"]
+        assert (len(applied.refusals), digest(tmp_path / "case" / inputs["watched"])) == (2, expected)
+        return
+    added, deleted, _ = git(task, "diff", "--numstat", "HEAD").split("\t")
+    assert {
+        "outcome": "rejected" if applied.refusals else "applied",
+        "added": int(added),
+        "deleted": int(deleted),
+        "sha256": hashlib.sha256((task / inputs["file"]).read_bytes()).hexdigest(),
+    } == expected
 
 
 def test_links_out_of_the_tree_leave_the_outside_as_it_is(tmp_path: Path) -> None:
