@@ -14,7 +14,7 @@ from cockpit.journal.layout import Home, valid_task_id
 from cockpit.journal.summary import read_live, read_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from cockpit.domain.commands import Command
@@ -55,7 +55,7 @@ class Client:
         if not matches:
             raise NotFoundError(f"no task starts with {prefix!r}", hint="`cockpit tasks` shows the tasks")
         shown = ", ".join(matches[:CANDIDATES]) + (", ..." if len(matches) > CANDIDATES else "")
-        raise NotFoundError(f"{len(matches)} tasks start with {prefix!r}: {shown}", hint="give more of the id")
+        raise NotFoundError(f"{prefix!r} could be {shown}", hint="give more of the id")
 
     def folder(self, task: str) -> TaskFolder:
         """Return a task's folder; raises ``NotFoundError`` when there is no such task."""
@@ -122,23 +122,28 @@ class Client:
         *,
         timeout_s: float | None = None,
     ) -> TaskState:
-        """Wait until a task's state is as wanted, and return it; ``on_change`` sees every state on the way.
+        """Wait until a task's state is as wanted, even for a moment, and return that state.
 
-        Raises ``CockpitError`` when no engine runs any more, or after ``timeout_s``.
+        ``on_change`` sees the state now and every state on the way. Raises ``CockpitError`` when no engine runs any
+        more, or after ``timeout_s``.
         """
         from cockpit.client.tail import TaskTail
         from cockpit.client.vigil import Vigil
 
         tail, vigil = TaskTail(self.folder(task)), Vigil(self.home)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        while not until(tail.state):
+        states: Iterable[TaskState] = (tail.state,)
+        while True:
+            for state in states:
+                if on_change is not None:
+                    on_change(state)
+                if until(state):
+                    return state
             vigil.check()
             if deadline_s is not None and time.monotonic() > deadline_s:
                 raise CockpitError(f"task {task} is still {tail.state.state} after {timeout_s:g} s")
             time.sleep(POLL_S)
-            if tail.advance() and on_change is not None:
-                on_change(tail.state)
-        return tail.state
+            states = tail.states()
 
     def new_id(self) -> str:
         """Return a fresh id, 8 hex digits, for a task or a command."""

@@ -1,7 +1,9 @@
 """Follows one task's journal: the state so far, and what is new since the last look."""
 
+from collections.abc import Iterator
+
 from cockpit.domain.entries import Record
-from cockpit.domain.state import fold
+from cockpit.domain.state import TaskState, step
 from cockpit.journal.layout import TaskFolder
 from cockpit.journal.log import read_records
 from cockpit.journal.snapshot import load_state
@@ -17,6 +19,17 @@ class TaskTail:
 
     def advance(self) -> list[Record]:
         """Fold what was written since the last look and return it."""
+        records = self._read()
+        for record in records:
+            self.state = step(self.state, record)
+        return records
+
+    def states(self) -> Iterator[TaskState]:
+        """Yield the state after each record that was written since the last look."""
+        for record in self._read():
+            self.state = step(self.state, record)
+            yield self.state
+
+    def _read(self) -> list[Record]:
         records, self._offset = read_records(self._journal, self._offset)
-        self.state = fold(records, self.state)
         return records
