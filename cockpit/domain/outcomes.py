@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 
 
 class Stage(StrEnum):
@@ -80,5 +79,5 @@ class Limits:
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
     """Tell whether a repository path matches one of the shell patterns; ``*`` crosses folders."""
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     return any(fnmatchcase(path, pattern) or fnmatchcase(name, pattern) for pattern in patterns)

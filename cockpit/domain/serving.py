@@ -1,6 +1,6 @@
 """What a model server is asked for and what comes back, whatever dialect it speaks."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -144,7 +144,7 @@ class CompletionServer(Protocol):
     async def tokenize(self, text: str, *, special: bool) -> tuple[int, ...]:
         """Return token ids; ``special`` decides whether template marks in the text become control tokens."""
 
-    def stream(self, request: CompletionRequest) -> AsyncIterator[StreamEvent]:
+    def stream(self, request: CompletionRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield progress, pieces and at last ``Finished``; closing the iterator cancels the generation."""
 
     async def aclose(self) -> None:

@@ -116,7 +116,7 @@ def answer_of(lines: Iterable[StreamLine]) -> Answer:
             case Insert():
                 pieces.append(("content", line.text, line.ids))
             case Cut():
-                pieces = _keep(pieces, line.at)
+                pieces, finish = _keep(pieces, line.at), None
             case End():
                 finish = line.finish
             case Open() | Resume():
@@ -132,6 +132,8 @@ def answer_of(lines: Iterable[StreamLine]) -> Answer:
 
 def _keep(pieces: list[tuple[str, str, tuple[int, ...]]], count: int) -> list[tuple[str, str, tuple[int, ...]]]:
     """Keep whole pieces while their tokens fit into ``count``; a cut falls on a piece's edge."""
+    if count == 0:
+        return []  # pieces of a server that sends no ids are all or nothing
     kept: list[tuple[str, str, tuple[int, ...]]] = []
     total = 0
     for piece in pieces:

@@ -78,8 +78,9 @@ class RunReport:
         return frozenset(key for key, status in self.results.items() if status is CaseStatus.SKIPPED)
 
 
-GOOD = frozenset({CaseStatus.PASSED, CaseStatus.XFAILED})
-BAD = frozenset({CaseStatus.FAILED, CaseStatus.ERROR, CaseStatus.XPASSED})
+GOOD = frozenset({CaseStatus.PASSED, CaseStatus.XFAILED, CaseStatus.XPASSED})
+"""An unexpected pass under strict rules is reported as failed by the runner itself."""
+BAD = frozenset({CaseStatus.FAILED, CaseStatus.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,11 @@ def compare(baseline: Baseline, head: RunReport, rerun: RunReport | None = None)
         both = head.results.keys() & rerun.results.keys()
         shaken |= {key for key in both if head.results[key] != rerun.results[key]}
     steady = {key: status for key, status in head.results.items() if key not in shaken}
-    passing = {key for key, status in steady.items() if status in GOOD}
+    passed = {key for key, status in steady.items() if status is CaseStatus.PASSED}
     failing = {key for key, status in steady.items() if status in BAD}
     skipped = {key for key, status in steady.items() if status is CaseStatus.SKIPPED}
     return Comparison(
-        flipped=tuple(sorted(baseline.failing & passing)),
+        flipped=tuple(sorted(baseline.failing & passed)),
         regressed=tuple(sorted((baseline.passing | baseline.skipped) & failing)),
         missing=tuple(sorted(baseline.ids - head.results.keys())),
         newly_skipped=tuple(sorted((baseline.passing | baseline.failing) & skipped)),

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from cockpit.domain.errors import ServerError
 from cockpit.domain.serving import CompletionRequest, CompletionServer, Finished, Piece, Progress, StreamEvent, Usage
-from cockpit.domain.stream import Answer, Open, answer_of
+from cockpit.domain.stream import Answer, End, Open, answer_of
 from cockpit.domain.watchdog import Alarm, Watchdog, WatchLimits
 from cockpit.engine.context import TaskContext
 from cockpit.engine.signals import Interrupted
@@ -17,6 +17,8 @@ from cockpit.journal.streamlog import StreamWriter, read_stream
 
 POLL_S = 0.2
 """How often the watchdog looks while nothing arrives."""
+TRUNCATED_SHARE = 0.99
+"""A server that read less of the prompt than this has dropped part of it."""
 FINAL_ALARMS = frozenset({"gen_repetition"})
 """Alarms that end the answer; all others are the server's fault and the task waits."""
 
@@ -29,15 +31,15 @@ class Generated:
     finish: str
     usage: Usage
     reason: str = ""
-    sent_tokens: int = 0
-    """Length of the prompt that was sent, tokens kept by a resume included."""
 
 
 class Generation:
     """One call on one slot, resumable from its ``stream.jsonl``."""
 
-    def __init__(self, ctx: TaskContext, folder: StepFolder, opened: Open) -> None:
+    def __init__(self, ctx: TaskContext, folder: StepFolder, opened: Open, *, counts: bool = True) -> None:
+        """Prepare the call; ``counts`` tells that the server's token counts speak of this very prompt."""
         self._ctx = ctx
+        self._counts = counts
         self._folder = folder
         self._opened = opened
         wished = ctx.settings.watchdog
@@ -49,9 +51,9 @@ class Generation:
 
     async def run(self, server: CompletionServer, request: CompletionRequest) -> Generated:
         """Stream until the end; raises ``Interrupted`` when stopped and ``ServerError`` when the server fails."""
-        resumed = self._resume(request)
         try:
-            return replace(await self._stream(server, resumed), sent_tokens=len(resumed.prompt_ids))
+            done = self._done_before()
+            return done or await self._stream(server, self._resume(request))
         except ServerError:
             self._cut("server")
             raise
@@ -61,6 +63,14 @@ class Generation:
         finally:
             self._writer.close()
             self._ctx.live.pop("stream", None)
+
+    def _done_before(self) -> Generated | None:
+        """Return the call's result when a crash came between its end and the journal."""
+        lines, _ = read_stream(self._folder.stream)
+        answer, last = answer_of(lines), lines[-1]
+        if answer.finish is None or not isinstance(last, End):
+            return None
+        return Generated(answer, answer.finish, Usage(**last.usage))
 
     def _resume(self, request: CompletionRequest) -> CompletionRequest:
         """Go on from the tokens on disk; without ids (a plain chat server) the call starts over."""
@@ -93,8 +103,11 @@ class Generation:
                     return self._alarmed(event)
                 self._watchdog.feed(time.monotonic(), event)
                 if isinstance(event, Finished):
-                    return self._finished(event)
+                    return self._finished(event, request)
                 self._take(event, request)
+                alarm = self._watchdog.check(time.monotonic())
+                if alarm is not None:
+                    return self._alarmed(alarm)
 
     async def _next(self, events: AsyncIterator[StreamEvent]) -> StreamEvent | Alarm:
         arriving = asyncio.ensure_future(anext(events))
@@ -135,9 +148,24 @@ class Generation:
     def _show(self, **facts: float | None) -> None:
         self._ctx.live["stream"] = {**self._ctx.live.get("stream", {}), **facts}
 
-    def _finished(self, event: Finished) -> Generated:
+    def _finished(self, event: Finished, request: CompletionRequest) -> Generated:
+        self._check_whole(event.usage, len(request.prompt_ids))
         self._writer.end(event.finish.value, asdict(event.usage))
         return Generated(self._answer(), event.finish.value, event.usage)
+
+    def _check_whole(self, usage: Usage, sent: int) -> None:
+        """Compare what was sent with what the server read: a prompt cut in silence makes every answer worthless."""
+        read = usage.prompt_tokens + usage.cached_tokens
+        is_short = self._counts and 0 < read < sent * TRUNCATED_SHARE
+        if not usage.truncated and not is_short:
+            return
+        self._writer.cut("truncated", at=0)
+        raise ServerError(
+            f"the server read {read} of the prompt's {sent} tokens",
+            hint="start it with a larger --ctx-size and without context shift",
+            label="ctx_truncated",
+            is_final=True,
+        )
 
     def _alarmed(self, alarm: Alarm) -> Generated:
         self._cut(alarm.label)

@@ -16,7 +16,8 @@ from cockpit.engine.reading import TreeFiles
 from cockpit.engine.servers import Link
 from cockpit.journal.codec import from_json
 from cockpit.journal.streamlog import read_stream
-from cockpit.localise.context import context_for
+from cockpit.localise import context_for
+from cockpit.localise.mentions import read_mentions
 from cockpit.roles.feedback import feedback_turn
 from cockpit.roles.hunter import Front, ShownFile, card_of, front_turns
 from cockpit.roles.profile import SMALL_CONTEXT, Profile
@@ -131,9 +132,9 @@ class _Shower:
     """Turns files of the attempt's base into what the model sees."""
 
     def __init__(self, ctx: TaskContext, profile: Profile) -> None:
-        self._files = TreeFiles(ctx.folder.repo_git, ctx.attempt.base_tree)
+        self._files = TreeFiles(ctx.folder.repo_git, ctx.attempt.base_tree, ctx.worktree)
         self._known = set(self._files.paths())
-        self._wanted = (ctx.state.ask.issue,)
+        self._mentions = read_mentions(ctx.state.ask.issue)
         self._profile = profile
 
     def complete(self, path: str) -> ShownFile:
@@ -149,7 +150,12 @@ class _Shower:
         text = self._text(path)
         if len(text) <= budget:
             return ShownFile(path, text, is_complete=True)
-        return ShownFile(path, context_for(path, source, budget, self._wanted), is_complete=False)
+        return ShownFile(path, context_for(path, source, budget, self._wanted(path)), is_complete=False)
+
+    def _wanted(self, path: str) -> tuple[str, ...]:
+        """Return what of this file the issue speaks of: lines of tracebacks first, then names."""
+        frames = [str(frame.line) for frame in self._mentions.frames if path.endswith(frame.path.lstrip("./"))]
+        return (*reversed(frames), *self._mentions.symbols)
 
     def tests(self, targets: tuple[str, ...], limits: Limits) -> tuple[ShownFile, ...]:
         """Show the files of the tests that have to pass, when they are short."""

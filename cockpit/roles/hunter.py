@@ -33,6 +33,8 @@ class Front:
     lessons: tuple[str, ...] = ()
     failing: str = ""
     """Digest of the tests that fail at the base and have to pass."""
+    steering: tuple[str, ...] = ()
+    """What the operator said before the attempt began."""
 
 
 def front_turns(front: Front) -> tuple[Turn, Turn]:
@@ -57,6 +59,7 @@ def _blocks(front: Front) -> list[str]:
         blocks.append(f"# Tests that fail now\n{front.failing}")
     if front.lessons:
         blocks.append("# Ideas that already failed\n" + "\n".join(f"- {lesson}" for lesson in front.lessons))
+    blocks.extend(f"# The operator says\n{line}" for line in front.steering)
     blocks.append(f"# Task\n{_instruction(front)}")
     return blocks
 

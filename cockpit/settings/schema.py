@@ -65,7 +65,7 @@ class SandboxSettings(Section):
     """``[sandbox]``: how commands of a repository are run."""
 
     mode: Literal["auto", "bubblewrap", "plain"] = Field("auto", description="auto = bubblewrap when it works here")
-    memory_mib: int = Field(4096, ge=64, description="Address-space limit of one process, MiB")
+    memory_mib: int = Field(4096, ge=64, description="Private memory of one process, MiB")
     processes: int = Field(512, ge=8, description="Most processes a command may have")
     setup_s: float = Field(900.0, gt=0, description="Seconds for setting up an environment")
     test_s: float = Field(900.0, gt=0, description="Most seconds for a test run (3 x baseline, at least 60, below it)")

@@ -60,7 +60,7 @@ STORIES = {
         "search_missing",
     ),
     "a new file that .gitignore hides": ([whole("build/cart.py", FIXED_CART)], {}, "edit_ignored_path"),
-    "an edit of the tests": ([whole("tests/test_cart.py", GREEN_TESTS)], {}, "scope"),
+    "an edit of the tests": ([whole("tests/test_cart.py", GREEN_TESTS)], {}, "tampered"),
     "a change that breaks another test": (
         [whole("shop/cart.py", FIXED_CART.replace("min(prices)", "max(prices)"))],
         {},

@@ -36,26 +36,8 @@ async def ask_model(ctx: TaskContext, move: AskModel) -> None:
     except ServerError:
         await ctx.servers.drop(ctx.state.ask.model or ctx.settings.server.model)
         raise
-    _check_whole(link, generated)
     write_atomic(folder.answer, generated.answer.raw.encode("utf-8", "surrogatepass"))
     ctx.record(_ended(ctx, link, move, opened, generated, time.monotonic() - started))
-
-
-TRUNCATED_SHARE = 0.99
-
-
-def _check_whole(link: Link, generated: Generated) -> None:
-    """Compare what was sent with what the server says it read: a prompt cut in silence makes every answer worthless."""
-    usage = generated.usage
-    read = usage.prompt_tokens + usage.cached_tokens
-    is_short = 0 < read < generated.sent_tokens * TRUNCATED_SHARE
-    if usage.truncated or (is_short and not link.facts.url.startswith(REPLAY)):
-        raise ServerError(
-            f"the server read {read} of the prompt's {generated.sent_tokens} tokens",
-            hint="start it with a larger --ctx-size and without context shift",
-            label="ctx_truncated",
-            is_final=True,
-        )
 
 
 def _ended(
@@ -98,7 +80,8 @@ async def _generate(ctx: TaskContext, link: Link, folder: StepFolder, opened: Op
         ctx.stop.check()
         ctx.slot = slot
         ctx.live["slot"] = slot
-        return await Generation(ctx, folder, opened).run(link.server, replace(request, slot=slot))
+        counts = not link.facts.url.startswith(REPLAY)
+        return await Generation(ctx, folder, opened, counts=counts).run(link.server, replace(request, slot=slot))
 
 
 async def _opened(ctx: TaskContext, link: Link, folder: StepFolder, move: AskModel) -> Open:

@@ -8,7 +8,7 @@ from cockpit.domain.plan import EndAttempt, StartAttempt
 from cockpit.domain.states import State
 from cockpit.engine.context import TaskContext
 from cockpit.engine.reading import TreeFiles
-from cockpit.localise.shortlist import shortlist
+from cockpit.localise import shortlist
 from cockpit.workspace.worktree import add_worktree
 
 SHORTLIST = 10
@@ -27,7 +27,7 @@ async def start_attempt(ctx: TaskContext, move: StartAttempt) -> None:
 async def localise(ctx: TaskContext) -> None:
     """Make the shortlist on the CPU, before the first token is asked for."""
     started = time.monotonic()
-    files = TreeFiles(ctx.folder.repo_git, ctx.attempt.base_tree)
+    files = TreeFiles(ctx.folder.repo_git, ctx.attempt.base_tree, ctx.worktree)
     found = await asyncio.to_thread(shortlist, ctx.state.ask.issue, files, SHORTLIST)
     ctx.record(
         Localised(

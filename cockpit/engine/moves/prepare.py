@@ -14,7 +14,7 @@ from cockpit.engine.runs import TestBench, load_environment, save_environment, s
 from cockpit.journal.codec import to_json
 from cockpit.journal.files import write_atomic
 from cockpit.journal.trust import remember_trust, trusts
-from cockpit.localise.tests import named_tests
+from cockpit.localise.named_tests import named_tests
 from cockpit.sources.resolve import Source, ensure_mirror, resolve
 from cockpit.workspace.environment import plan_setup, prepare_environment
 from cockpit.workspace.repository import create_task_repository, inspect_source
