@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     client = client_of(args)
     ask = ask_of(args, client)
     task = _add(args, client, ask)
-    note(f"task {task}: {safe(title_of(ask))}")
     progress = Progress(note)
     try:
+        note(f"task {task}: {safe(title_of(ask))}")
         state = client.wait_state(task, is_at_rest, None if args.quiet else progress.show)
     except KeyboardInterrupt:
         note(f"\ndetached; the task goes on. To come back: cockpit follow {task}; to end it: cockpit kill {task}")
