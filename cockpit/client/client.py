@@ -5,7 +5,7 @@ What reads entries is imported late: a task list opens without them.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +148,7 @@ class Client:
     def new_id(self) -> str:
         """Return a fresh id, 8 hex digits, for a task or a command."""
         while True:
-            fresh = secrets.token_hex(4)
+            fresh = os.urandom(4).hex()
             if not (self.home.tasks / fresh).exists():
                 return fresh
 

@@ -1,7 +1,6 @@
 """Starts the engine when none runs, and stops it; the engine itself is another program."""
 
 import os
-import secrets
 import site
 import sys
 import time
@@ -72,7 +71,7 @@ def stop_engine(home: Home, wait_s: float = 20.0) -> bool:
     from cockpit.domain.commands import StopEngine  # imported late, with all that reads and writes commands
     from cockpit.journal.inbox import clear, drop
 
-    wish = drop(home.inbox, StopEngine(secrets.token_hex(4)))
+    wish = drop(home.inbox, StopEngine(os.urandom(4).hex()))
     try:
         _wait_gone(home, wait_s)
     finally:

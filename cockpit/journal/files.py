@@ -4,7 +4,6 @@ import contextlib
 import errno
 import itertools
 import os
-import shutil
 import time
 from pathlib import Path
 
@@ -93,6 +92,7 @@ def _write_new(path: Path, data: bytes, mode: int, *, durable: bool) -> None:
 
 def _free_mib(disk: Path) -> int:
     try:
-        return shutil.disk_usage(disk).free // (1024 * 1024)
+        room = os.statvfs(disk)
     except OSError:
         return 0
+    return room.f_bavail * room.f_frsize // 2**20

@@ -4,8 +4,12 @@ Plain ``json`` and a dataclass per row: ten thousand tasks open in one read.
 """
 
 import dataclasses
+import gc
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +20,22 @@ from cockpit.journal.files import write_atomic
 from cockpit.journal.layout import FORMAT, Home
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(TaskSummary))
+_values = itemgetter(*_FIELDS)
 _STATES = {state.value: state for state in State}
 
 
 def write_tasks(home: Home, summaries: Iterable[TaskSummary]) -> None:
     """Write the task list; raises ``HoldError`` when the disk is full."""
-    rows = [{name: getattr(summary, name) for name in _FIELDS} for summary in summaries]
+    rows = [_row(summary) for summary in summaries]
     write_atomic(home.tasks_json, _dump({"format": FORMAT, "tasks": rows}), durable=False)
 
 
 def read_tasks(home: Home) -> tuple[TaskSummary, ...]:
     """Return the task list, empty when none was written yet; raises ``JournalError`` for a damaged file."""
     try:
-        rows = json.loads(home.tasks_json.read_bytes())["tasks"]
-        return tuple([_summary(row) for row in rows])
+        with _no_collection():
+            rows = json.loads(home.tasks_json.read_bytes())["tasks"]
+            return tuple([_summary(row) for row in rows])
     except FileNotFoundError:
         return ()
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -57,13 +63,38 @@ def read_object(path: Path) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
+def _row(summary: TaskSummary) -> dict[str, Any]:
+    row = {name: getattr(summary, name) for name in _FIELDS}
+    row["guards"] = " ".join(f"{guard}:{status}" for guard, status in summary.guards)
+    return row
+
+
 def _summary(row: dict[str, Any]) -> TaskSummary:
     row["state"] = _STATES[row["state"]]
-    row["guards"] = tuple([(guard, status) for guard, status in row["guards"]])
+    row["guards"] = _guards(row["guards"])
     try:
-        return TaskSummary(**row)
-    except TypeError:  # a newer version wrote more than this one knows
+        return TaskSummary(*_values(row))
+    except KeyError:  # another version wrote less than this one knows
         return TaskSummary(**{name: row[name] for name in _FIELDS if name in row})
+
+
+@lru_cache(maxsize=4096)
+def _guards(text: str) -> tuple[tuple[str, str], ...]:
+    """Read ``bloat:pass scope:warn``; most rows say the same, and one text per row is four times faster than lists."""
+    pairs = (pair.rpartition(":") for pair in text.split())
+    return tuple([(guard, status) for guard, _, status in pairs])
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hold the garbage collector back: nothing here is garbage, and looking for it doubles the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _dump(value: object) -> bytes:
