@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cockpit.cli.asking import add_task, is_at_rest
@@ -51,7 +52,7 @@ def demo(args: argparse.Namespace) -> int:
     had_engine = engine_status(client.home).is_running
     serving = ensure_server(settings_of(args), client.home, note)
     try:
-        outcome = _play(client, serving)
+        outcome = play(client, serving)
     finally:
         if not args.keep_going:
             _tidy(client, serving, stops_engine=not had_engine)
@@ -62,12 +63,14 @@ def demo(args: argparse.Namespace) -> int:
     return 0 if outcome.proven >= ENOUGH else 1
 
 
-def _play(client: Client, serving: Serving) -> Outcome:
+def play(client: Client, serving: Serving, models: Mapping[str, str] | None = None) -> Outcome:
+    """Make the repository, add the three tasks and wait; ``models`` names another model than the server's by bug."""
+    chosen = models or {}
     started_s = time.monotonic()
     ensure_engine(client.home)
     repository = make_repository(client.home.root / "demo")
     note(f"the demo repository is {repository}")
-    tasks = [add_task(client, ask_of(bug, repository)) for bug in BUGS]
+    tasks = [add_task(client, ask_of(bug, repository, model=chosen.get(bug.name, ""))) for bug in BUGS]
     try:
         _wait(client, tasks)
     except KeyboardInterrupt:

@@ -10,12 +10,15 @@ from cockpit.domain.state import RoundState, TaskState
 from cockpit.domain.states import State
 from cockpit.domain.summary import phase_of
 
+BRIEF = frozenset({"judging", "deciding"})
+"""Phases that last a moment; terse progress leaves them out."""
+
 
 class Progress:
     """Remembers what was said of one task."""
 
     def __init__(self, say: Callable[[str], None], *, prefix: str = "", is_terse: bool = False) -> None:
-        """``is_terse`` leaves out guards that pass and test runs."""
+        """``is_terse`` leaves out guards that pass, test runs and phases of a moment."""
         self._say = say
         self._prefix = prefix
         self._is_terse = is_terse
@@ -31,6 +34,8 @@ class Progress:
 
     def _show_phase(self, state: TaskState) -> None:
         phase = _phase_line(state)
+        if self._is_terse and phase_of(state) in BRIEF:
+            return
         if phase != self._phase:
             self._phase = phase
             self._line(phase)
@@ -47,7 +52,9 @@ class Progress:
         for index, run in enumerate(item.runs):
             if self._is_new(attempt, item.number, "run", index) and not self._is_terse:
                 self._line(f"  {run.which}: {safe(tests_line(test_row(run)))}")
-        if item.verdict and self._is_new(attempt, item.number, "verdict"):
+        # a patch that goes to review ends the task: the next line says the same
+        goes_on = item.verdict is not None and item.verdict.verdict != "review"
+        if goes_on and self._is_new(attempt, item.number, "verdict"):
             self._line(f"{where}: {safe(_verdict(item))}")
 
     def _is_new(self, *key: object) -> bool:
