@@ -1,17 +1,21 @@
 """Runs the engine process: takes the lock, recovers, works, and ends without losing anything."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
 import time
+from dataclasses import replace
 
 from cockpit import __version__
-from cockpit.domain.errors import CockpitError
+from cockpit.domain.errors import CockpitError, HoldError
 from cockpit.engine.supervisor import Supervisor
 from cockpit.journal.layout import Home
 from cockpit.journal.lock import EngineLock, EngineRecord, write_engine
 from cockpit.settings import Settings
+
+BEAT_S = 1.0
 
 
 def run_engine(home: Home, settings: Settings) -> int:
@@ -31,16 +35,25 @@ def run_engine(home: Home, settings: Settings) -> int:
 
 async def _serve(home: Home, settings: Settings) -> int:
     record = EngineRecord(pid=os.getpid(), version=__version__, started_s=time.time(), heartbeat_s=time.time())
-    supervisor = Supervisor(home, settings, record)
+    beating = asyncio.create_task(_beat(home, record))
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
-    await supervisor.start(stopped)
-    write_engine(home, record)
-    sys.stderr.write(f"engine {record.pid} is ready on {home.root}\n")
+    supervisor = Supervisor(home, settings, record)
     try:
+        await supervisor.start(stopped)
+        sys.stderr.write(f"engine {record.pid} is ready on {home.root}\n")
         await supervisor.serve()
     finally:
         await supervisor.stop()
+        beating.cancel()
     return 0
+
+
+async def _beat(home: Home, record: EngineRecord) -> None:
+    """Show, from the lock on, that this engine's loop turns."""
+    while True:
+        with contextlib.suppress(HoldError):  # a full disk: the heartbeat grows old, and that is the truth
+            write_engine(home, replace(record, heartbeat_s=time.time()))
+        await asyncio.sleep(BEAT_S)

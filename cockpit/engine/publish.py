@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import Any
 
 from cockpit.domain.errors import HoldError
@@ -10,7 +9,6 @@ from cockpit.domain.summary import TaskSummary, summarise
 from cockpit.engine.context import TaskContext
 from cockpit.engine.servers import Servers
 from cockpit.journal.layout import Home
-from cockpit.journal.lock import EngineRecord, write_engine
 from cockpit.journal.summary import write_live, write_tasks
 
 LIVE_S = 0.5
@@ -20,10 +18,9 @@ TASKS_S = 1.0
 class Publisher:
     """Writes what changed; when the disk is full it tries again at the next beat."""
 
-    def __init__(self, home: Home, servers: Servers, record: EngineRecord) -> None:
+    def __init__(self, home: Home, servers: Servers) -> None:
         self._home = home
         self._servers = servers
-        self._record = record
         self.contexts: dict[str, TaskContext] = {}
         """Tasks that are being worked on, by id."""
         self.summaries: dict[str, TaskSummary] = {}
@@ -60,7 +57,6 @@ class Publisher:
             if live != self._last_live:
                 write_live(self._home, {**live, "at_s": time.time()})
                 self._last_live = live
-            write_engine(self._home, replace(self._record, heartbeat_s=time.time()))
         except HoldError:
             self._last_live = None
 

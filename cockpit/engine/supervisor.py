@@ -51,7 +51,7 @@ class Supervisor:
         self._mark = f"{ENGINE_MARK}-{home.root}"
         self._journal = JournalWriter(home.journal)
         self._servers = Servers(home, settings, self._server_changed)
-        self._publisher = Publisher(home, self._servers, record)
+        self._publisher = Publisher(home, self._servers)
         self._turns = asyncio.Semaphore(settings.engine.tasks_at_once)
         self._runners: dict[str, TaskRunner] = {}
         self._jobs: dict[str, asyncio.Task[None]] = {}

@@ -30,7 +30,7 @@ class Recorded:
     text: str
     finish: str = "stop"
     pause_s: float = 0.0
-    """Time between its pieces, in the record; a replay keeps the pieces, not the time."""
+    """Time between its pieces; ``replay:DIR?speed=1`` takes it."""
 
 
 def record_answers(folder: Path, answers: Sequence[str | Recorded], *, attempt: int = 1, first: int = 1) -> str:
@@ -50,7 +50,14 @@ def _record_step(folder: Path, item: Recorded, attempt: int, ordinal: int) -> No
         }
     ]  # fmt: skip
     rows += [
-        {"kind": "delta", "ms": index, "index": index, "text": text, "ids": [1000 + index], "channel": "content"}
+        {
+            "kind": "delta",
+            "ms": round(index * item.pause_s * 1000),
+            "index": index,
+            "text": text,
+            "ids": [1000 + index],
+            "channel": "content",
+        }
         for index, text in enumerate(pieces)
     ]
     usage = {"prompt_tokens": 3, "cached_tokens": 0, "generated_tokens": len(pieces)}

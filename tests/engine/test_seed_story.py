@@ -39,7 +39,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     made.stop()
 
 
-STORIES = {
+STORIES: dict[str, tuple[list[str | Recorded], dict[str, str], str]] = {
     "a diff that does not apply": ([DIFF], {}, "format_invalid"),
     "an answer that changes nothing": ([whole("shop/cart.py", CART)], {}, "edit_noop"),
     "REPLACE equal to SEARCH": ([blocks("shop/cart.py", (LOOP, LOOP))], {"shop/long.py": LONG_MODULE}, "edit_noop"),
