@@ -11,7 +11,7 @@ from cockpit.domain.timing import Timing
 
 GLYPHS = {Status.PASS: "✓", Status.WARN: "!", Status.BLOCK: "✗", Status.UNKNOWN: "?"}
 ASCII_GLYPHS = {Status.PASS: "+", Status.WARN: "!", Status.BLOCK: "x", Status.UNKNOWN: "?"}
-KEY_CELLS = 14
+KEY_CELLS = 18
 NARROWEST = 40
 
 

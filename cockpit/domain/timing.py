@@ -34,7 +34,7 @@ class Timing:
     other_s: float = 0.0
     """Everything else: task repository, prompts, harvest, checkouts, guards, journal."""
     waited_s: float = 0.0
-    """Queued, waiting for a server, or paused: nobody's work."""
+    """Queued, paused, waiting for a server or for another task that makes the same environment or baseline."""
 
     @property
     def work_s(self) -> float:
@@ -60,7 +60,7 @@ def timing_of(records: Iterable[Record]) -> Timing:
     named = Timing()
     for record in records:
         passed_s = max(0.0, record.at_s - last_s) if last_s is not None else 0.0
-        if paused or state in ON_HOLD:
+        if paused or state in ON_HOLD or _came_from_cache(record.entry):
             waited_s += passed_s
         elif state in AT_WORK:
             at_work_s += passed_s
@@ -92,6 +92,11 @@ def _of_round(item: RoundState) -> Timing:
     for entry in (item.step, item.answer, item.harvest, *item.runs):
         total += _claimed(entry)
     return total
+
+
+def _came_from_cache(entry: object) -> bool:
+    """Tell whether the time before an entry was spent on looking into a cache, or on another task's work for it."""
+    return isinstance(entry, EnvironmentPrepared | BaselineMeasured) and entry.cached
 
 
 def _claimed(entry: object) -> Timing:

@@ -45,7 +45,7 @@ def prepared() -> list[Entry]:
         StateChanged(State.PREPARING),
         RepositoryPrepared("/home/me/shop", "c" * 40, "a" * 40, "main", "shop", 0.5),
         EnvironmentPrepared("9e107d9d372bb6826bd81d3542a419d6", "/envs/9e", "python", {}, (("pip", "install", "."),),
-                            cached=True, level="bubblewrap", elapsed_s=4.0),
+                            cached=False, level="bubblewrap", elapsed_s=4.0),
         BaselineMeasured(("python", "-m", "pytest", "-q"), "pytest", "tests/ holds pytest tests", 20, 1, 0, 1,
                          cached=False, level="bubblewrap", elapsed_s=3.0, targets=(TEST,)),
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_receipt_names_claim_measure_command_exit_code_and_hashes() -> None:
     text = text_of(reviewed())
     for expected in (
         "0a1b2c3d", "review, proven", "The first page is skipped", "/home/me/shop (main)", "commit cccccccccccc",
-        "qwen, b1234, http://127.0.0.1:1", "bubblewrap", "from the cache", "pip install .", "exit 1, 20 passed",
+        "qwen, b1234, http://127.0.0.1:1", "bubblewrap", "made for this task", "pip install .", "exit 1, 20 passed",
         TEST, "212 tokens as whole_file, stop", "1502 prompt tokens (1462 cached, 40 sent)", "1 edit",
         "shop/pages.py +1 -1", TREE[:12], "exit 0, 21 passed, 0 failed", "✗ bloat", "✓ bloat",
         "retry, bloat: 70 lines are too many", "review, proven: a failing test flipped",
@@ -156,6 +156,12 @@ def test_what_no_entry_claims_is_everything_else() -> None:
     worked_s = records[-1].at_s - records[1].at_s
     assert timing.other_s == pytest.approx(worked_s - 4.0 - 3.0 - 42.0 - 4.0)
     assert timing.work_s == pytest.approx(worked_s)
+
+
+def test_waiting_for_another_task_to_make_the_environment_is_no_work_of_this_one() -> None:
+    shared = EnvironmentPrepared("9e", "/envs/9e", "python", {}, (), cached=True, level="plain", elapsed_s=0.0)
+    timing = timing_of(journal([added(), StateChanged(State.PREPARING), shared, StateChanged(State.REVIEW)]))
+    assert (timing.setup_s, timing.other_s, timing.waited_s) == (0.0, 10.0, 20.0)
 
 
 def test_waiting_and_pausing_are_nobodys_work() -> None:
