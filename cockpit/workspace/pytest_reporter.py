@@ -85,7 +85,6 @@ class Recorder(Witness):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record one phase of one test."""
-        text = report.longrepr if isinstance(report.longrepr, str) else ""
         self.note(
             "phase",
             id=str(report.nodeid),
@@ -93,7 +92,6 @@ class Recorder(Witness):
             outcome=str(report.outcome),
             raised=str(getattr(report, "cockpit_raised", "")),
             is_xfail=hasattr(report, "wasxfail"),
-            is_strict=text.startswith("[XPASS(strict)]"),
             is_part=hasattr(report, "context"),
         )
 

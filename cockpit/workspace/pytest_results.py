@@ -106,18 +106,13 @@ def _status(record: dict[str, Any]) -> CaseStatus | None:
         return CaseStatus.SKIPPED if outcome == "skipped" else CaseStatus.ERROR
     if record["is_part"]:  # one part of a test: only its failure says something about the whole
         return CaseStatus.FAILED if outcome == "failed" else None
-    if outcome == "failed":
-        return _failed(record)
+    if outcome == "failed":  # an unexpected pass under strict rules, too
+        return CaseStatus.FAILED if record["when"] == "call" else CaseStatus.ERROR
     if outcome == "skipped":
         return CaseStatus.XFAILED if record["is_xfail"] else CaseStatus.SKIPPED
-    # an unexpected pass fails the run only when it is strict; otherwise pytest counts it among the passed
-    return CaseStatus.PASSED if record["when"] == "call" and outcome == "passed" else None
-
-
-def _failed(record: dict[str, Any]) -> CaseStatus:
-    if record["when"] != "call":
-        return CaseStatus.ERROR
-    return CaseStatus.XPASSED if record["is_strict"] else CaseStatus.FAILED
+    if record["when"] != "call" or outcome != "passed":
+        return None
+    return CaseStatus.XPASSED if record["is_xfail"] else CaseStatus.PASSED
 
 
 def _running(records: list[dict[str, Any]]) -> str:

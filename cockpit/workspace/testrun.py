@@ -152,9 +152,7 @@ def _written(bench: _Bench, laid: dict[str, str]) -> tuple[tuple[str, ...], str]
         found = written_by_run(bench.repo_git, bench.checkout, bench.tree)
     except (GitError, OSError) as error:
         return (), f"what the tests wrote cannot be read: {error}"
-    return tuple(
-        path for path in found if laid.get(path, "") != digest_of(bench.checkout / path) or not laid.get(path)
-    ), ""
+    return tuple(path for path in found if laid.get(path) != digest_of(bench.checkout / path)), ""
 
 
 def _report(
