@@ -8,15 +8,15 @@ import pytest
 from tests.engine.house import House
 
 
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One home for all tests of a session: its environments and baselines take seconds to build, tasks are apart."""
+    return tmp_path_factory.mktemp("engine") / "home"
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(root: Path) -> Iterator[House]:
     """A home whose engine is started by the test and is gone afterwards."""
-    made = House(tmp_path / "home")
+    made = House(root)
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="session")
-def shared_envs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Environments take seconds to build: one folder serves all tests of a session."""
-    return tmp_path_factory.mktemp("envs")

@@ -32,8 +32,8 @@ GREEN_TESTS = TESTS.replace("total([1, 2, 3]) == 6", "total([0]) == 0")
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = House(tmp_path_factory.mktemp("story") / "home")
+def house(root: Path) -> Iterator[House]:
+    made = House(root)
     made.start()
     yield made
     made.stop()
