@@ -161,7 +161,13 @@ async def check_model(transport: Transport) -> dict[str, Any]:
 
 
 class LlamaServer:
-    """A llama.cpp server in its own dialect: exact tokens in, exact tokens out."""
+    """A llama.cpp server in its own dialect: exact tokens in, exact tokens out.
+
+    Measured with two slots: a prompt is found again in the slot it is pinned to, and in memory once it was pushed out
+    of its slot; pinned to another slot while it still lies in its own, it is read anew (3 of 231 tokens cached).
+    Without a pin the server looks for it in both. The end-of-turn token was generated but not read: the next turn
+    costs one token more than it adds.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
