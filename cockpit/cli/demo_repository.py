@@ -32,7 +32,7 @@ class DemoBug:
 
 
 BUGS = (
-    DemoBug("paging", "tests/test_paging.py::test_pages_follow_each_other_from_number_one"),
+    DemoBug("paging", "tests/test_paging.py::test_pages_are_counted_with_the_last_short_one"),
     DemoBug("fees", "tests/test_fees.py::test_ten_years_are_enough_for_the_discount"),
     DemoBug("titles", "tests/test_titles.py::test_books_without_a_title_come_first"),
 )

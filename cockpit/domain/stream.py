@@ -22,6 +22,10 @@ class Open:
     max_tokens: int
     turns: tuple[tuple[str, str], ...] = ()
     """The conversation as text, speaker and words; what a chat server is sent."""
+    opening: str = ""
+    """Text we put at the start of the answer, so that a small model keeps to the form; empty when it needs no help."""
+    bridge: str = ""
+    """Text we put after the first line of the answer: the path and the start of the code block."""
     sampler: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     """Model, build, dialect, url."""

@@ -8,13 +8,17 @@ from dataclasses import asdict, dataclass, replace
 
 from cockpit.domain.errors import ServerError
 from cockpit.domain.serving import CompletionRequest, CompletionServer, Finished, Piece, Progress, StreamEvent, Usage
-from cockpit.domain.stream import Answer, End, Open, answer_of
+from cockpit.domain.stream import Answer, Cut, End, Insert, Open, StreamLine, answer_of
 from cockpit.domain.watchdog import Alarm, Watchdog, WatchLimits
 from cockpit.engine.context import TaskContext
 from cockpit.engine.signals import Interrupted
 from cockpit.journal.layout import StepFolder
 from cockpit.journal.streamlog import StreamWriter, read_stream
 
+WHO = "cockpit"
+"""Who put in text that neither the model nor the operator wrote."""
+LEAD_TOKENS = 160
+"""Most tokens of a first line that says what the bug is."""
 POLL_S = 0.2
 """How often the watchdog looks while nothing arrives."""
 TRUNCATED_SHARE = 0.99
@@ -48,12 +52,21 @@ class Generation:
         self._writer = StreamWriter(folder.stream, time.monotonic)
         self._first_piece_s: float | None = None
         self._tokens = 0
+        self._resumed: int | None = None
+        """Tokens kept by a resume that is not written down yet."""
+        self._read: Progress | None = None
+        """What the server said of the prompt when this call was first sent."""
 
     async def run(self, server: CompletionServer, request: CompletionRequest) -> Generated:
         """Stream until the end; raises ``Interrupted`` when stopped and ``ServerError`` when the server fails."""
         try:
             done = self._done_before()
-            return done or await self._stream(server, self._resume(request))
+            if done is not None:
+                return done
+            self._note_resume(request)
+            if self._opened.bridge:
+                await self._lead(server, request)
+            return await self._stream(server, self._from_here(request))
         except ServerError:
             self._cut("server")
             raise
@@ -64,36 +77,67 @@ class Generation:
             self._writer.close()
             self._ctx.live.pop("stream", None)
 
+    def _lines(self) -> list[StreamLine]:
+        return read_stream(self._folder.stream)[0]
+
     def _done_before(self) -> Generated | None:
         """Return the call's result when a crash came between its end and the journal."""
-        lines, _ = read_stream(self._folder.stream)
+        lines = self._lines()
         answer, last = answer_of(lines), lines[-1]
         if answer.finish is None or not isinstance(last, End):
             return None
         return Generated(answer, answer.finish, Usage(**last.usage))
 
-    def _resume(self, request: CompletionRequest) -> CompletionRequest:
-        """Go on from the tokens on disk; without ids (a plain chat server) the call starts over."""
-        lines, _ = read_stream(self._folder.stream)
-        kept = answer_of(lines)
-        self._tokens = len(kept.ids)
-        if len(lines) <= 1:
-            return request
-        exact = bool(request.prompt_ids) and bool(kept.ids)
-        count = len(kept.ids) if exact else 0
-        self._tokens = count
-        if lines[-1].kind in {"delta", "insert", "resume"} or not exact:
-            self._writer.cut("crash", at=count)
-        self._resumed = count
+    def _note_resume(self, request: CompletionRequest) -> None:
+        """Note that the call goes on from the tokens on disk; without ids (a plain chat server) it starts over."""
+        lines = self._lines()
+        if isinstance(lines[-1], Open | Insert):
+            return
+        if not request.prompt_ids:
+            self._writer.cut("restart", at=0)
+        elif not isinstance(lines[-1], Cut):
+            self._writer.cut("crash")
+        self._resumed = len(answer_of(self._lines()).ids)
+
+    def _from_here(self, request: CompletionRequest) -> CompletionRequest:
+        """Return the request that makes the server go on behind the tokens on disk."""
+        kept = answer_of(self._lines()).ids if request.prompt_ids else ()
+        self._tokens = len(kept)
         return replace(
             request,
-            prompt_ids=(*request.prompt_ids, *kept.ids) if exact else request.prompt_ids,
-            skip_tokens=count,
-            max_tokens=max(1, request.max_tokens - count),
+            prompt_ids=(*request.prompt_ids, *kept),
+            skip_tokens=len(kept),
+            max_tokens=max(1, request.max_tokens - len(kept)),
         )
 
-    _resumed: int | None = None
-    """Tokens kept by a resume that is not written down yet."""
+    async def _lead(self, server: CompletionServer, request: CompletionRequest) -> None:
+        """Hold a small model to the form: our opening, its first line, our path and fence, then the rest is its own.
+
+        A 1.5B model asked for a complete file often writes only the function it changed, or forgets the path.
+        """
+        inserted = sum(isinstance(line, Insert) and line.who == WHO for line in self._lines())
+        if inserted == 0:
+            await self._insert(server, self._opened.opening)
+        if inserted < 2:
+            rest = await self._first_line(server, replace(self._from_here(request), max_tokens=LEAD_TOKENS))
+            await self._insert(server, rest + self._opened.bridge)
+
+    async def _insert(self, server: CompletionServer, text: str) -> None:
+        self._writer.insert(WHO, text, await server.tokenize(text, special=False))
+
+    async def _first_line(self, server: CompletionServer, request: CompletionRequest) -> str:
+        """Stream up to the first line end; returns what of the last piece stands before it."""
+        async with aclosing(server.stream(request)) as events:
+            while True:
+                event = await self._next(events)
+                if isinstance(event, Alarm):
+                    raise ServerError(event.reason, hint="look at the server's log", label=event.label)
+                self._watchdog.feed(time.monotonic(), event)
+                if isinstance(event, Finished):
+                    return ""
+                if isinstance(event, Piece) and "\n" in event.text:
+                    return event.text.split("\n", 1)[0]
+                self._take(event, request)
 
     async def _stream(self, server: CompletionServer, request: CompletionRequest) -> Generated:
         async with aclosing(server.stream(request)) as events:
@@ -101,9 +145,9 @@ class Generation:
                 event = await self._next(events)
                 if isinstance(event, Alarm):
                     return self._alarmed(event)
-                self._watchdog.feed(time.monotonic(), event)
                 if isinstance(event, Finished):
                     return self._finished(event, request)
+                self._watchdog.feed(time.monotonic(), event)
                 self._take(event, request)
                 alarm = self._watchdog.check(time.monotonic())
                 if alarm is not None:
@@ -136,6 +180,7 @@ class Generation:
             self._writer.resume(kept=self._resumed, prefilled=prefilled)
             self._resumed = None
         if isinstance(event, Progress):
+            self._read = self._read or event
             self._show(prefill_total=event.total, prefill_done=event.processed, prefill_cached=event.cached)
             return
         self._first_piece_s = self._first_piece_s or time.monotonic()
@@ -150,8 +195,15 @@ class Generation:
 
     def _finished(self, event: Finished, request: CompletionRequest) -> Generated:
         self._check_whole(event.usage, len(request.prompt_ids))
-        self._writer.end(event.finish.value, asdict(event.usage))
-        return Generated(self._answer(), event.finish.value, event.usage)
+        usage = self._whole_usage(event.usage)
+        self._writer.end(event.finish.value, asdict(usage))
+        return Generated(self._answer(), event.finish.value, usage)
+
+    def _whole_usage(self, last: Usage) -> Usage:
+        """Return the price of the whole call: its prompt as first read, though a lead sends it twice."""
+        if self._read is None:
+            return last
+        return replace(last, prompt_tokens=self._read.total - self._read.cached, cached_tokens=self._read.cached)
 
     def _check_whole(self, usage: Usage, sent: int) -> None:
         """Compare what was sent with what the server read: a prompt cut in silence makes every answer worthless."""

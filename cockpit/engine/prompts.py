@@ -13,19 +13,17 @@ from cockpit.domain.stream import Open, answer_of
 from cockpit.engine.context import TaskContext
 from cockpit.engine.prompting import first_ids, next_ids
 from cockpit.engine.reading import TreeFiles
-from cockpit.engine.servers import Link
+from cockpit.engine.servers import REPLAY, Link
 from cockpit.journal.codec import from_json
 from cockpit.journal.streamlog import read_stream
-from cockpit.localise import context_for
+from cockpit.localise import context_for, enclosing_symbols
 from cockpit.localise.mentions import read_mentions
 from cockpit.roles.feedback import feedback_turn
-from cockpit.roles.hunter import Front, ShownFile, card_of, front_turns
-from cockpit.roles.profile import SMALL_CONTEXT, Profile
+from cockpit.roles.hunter import Front, ShownFile, bridge_to, card_of, front_turns
+from cockpit.roles.profile import Profile, profile_for
 
 BYTES_PER_TOKEN = 3.2
 """Of source code with the tokenizers of current coding models; only for a first guess, the server counts."""
-FILES_IN_SMALL_CONTEXT = 2
-FILES_IN_LARGE_CONTEXT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,8 @@ class Prompt:
     shown: tuple[str, ...]
     answer_tokens: int
     """Most tokens a useful answer can need."""
+    bridge: str = ""
+    """What leads a small model from its first line into the file; empty when it needs no help."""
 
     @property
     def text(self) -> str:
@@ -60,13 +60,20 @@ async def first_prompt(ctx: TaskContext, link: Link, profile: Profile) -> Prompt
         count = len(ids) or sum(int(len(turn.text) / BYTES_PER_TOKEN) for turn in turns)
         if count <= profile.prompt_tokens:
             shown = tuple(item.path for item in front.files if not item.is_test)
-            return Prompt(turns, ids, front.edit_format, shown, _answer_tokens(front))
+            return Prompt(turns, ids, front.edit_format, shown, _answer_tokens(front), _bridge(link, front, profile))
     raise ServerError(
         f"the smallest prompt for this issue has {count} tokens, the server's context allows {profile.prompt_tokens}",
         hint="start the server with a larger context (--ctx-size), or shorten the issue",
         label="ctx_overflow",
         is_final=True,
     )
+
+
+def _bridge(link: Link, front: Front, profile: Profile) -> str:
+    sources = [item for item in front.files if not item.is_test]
+    if not profile.leads or not _counts(link) or front.edit_format != "whole_file" or len(sources) != 1:
+        return ""
+    return "" if link.facts.url.startswith(REPLAY) else bridge_to(sources[0].path, sources[0].text)
 
 
 def _counts(link: Link) -> bool:
@@ -79,8 +86,6 @@ def _fronts(ctx: TaskContext, profile: Profile) -> list[Front]:
     assert localised is not None and repository is not None and baseline is not None  # noqa: S101, PT018
     limits = ctx.limits
     sources = [row for row in localised.shortlist if not limits.is_test(row[0])]
-    is_small = profile.prompt_tokens < SMALL_CONTEXT // 2
-    most = FILES_IN_SMALL_CONTEXT if is_small else FILES_IN_LARGE_CONTEXT
     reader = _Shower(ctx, profile)
     front = Front(
         edit_format="whole_file",
@@ -93,9 +98,9 @@ def _fronts(ctx: TaskContext, profile: Profile) -> list[Front]:
         steering=steering_of(ctx),
     )
     fronts = []
-    for shown in range(min(most, len(sources)), 0, -1):
+    for shown in range(min(profile.shown_files, len(sources)), 0, -1):
         files = tuple(reader.complete(path) for path, _ in sources[:shown])
-        rest = tuple(sources[shown:]) if not is_small else ()
+        rest = tuple(sources[shown:]) if profile.shown_files > 1 else ()
         tests = reader.tests(baseline.targets, limits)
         fronts.append(_fitted(replace(front, files=(*files, *tests), shortlist=rest), profile))
         fronts.append(_fitted(replace(front, files=files, shortlist=()), profile))
@@ -158,14 +163,20 @@ class _Shower:
         return (*reversed(frames), *self._mentions.symbols)
 
     def tests(self, targets: tuple[str, ...], limits: Limits) -> tuple[ShownFile, ...]:
-        """Show the files of the tests that have to pass, when they are short."""
-        paths = dict.fromkeys(target.split("::", 1)[0] for target in targets)
-        shown = [
-            ShownFile(path, self._text(path), is_complete=True, is_test=True) for path in paths if path in self._known
-        ]
-        return tuple(
-            item for item in shown if limits.is_test(item.path) and len(item.text) <= self._profile.whole_file_bytes
-        )
+        """Show the tests that have to pass, each alone: the rest of their file says nothing about this bug."""
+        wanted: dict[str, list[str]] = {}
+        for target in targets:
+            path, *names = target.split("::")
+            if names and path in self._known and limits.is_test(path):
+                wanted.setdefault(path, []).append(names[-1].partition("[")[0])
+        shown = [self._named(path, names) for path, names in wanted.items()]
+        return tuple(item for item in shown if item.text and len(item.text) <= self._profile.whole_file_bytes)
+
+    def _named(self, path: str, names: list[str]) -> ShownFile:
+        lines = self._text(path).split("\n")
+        found = enclosing_symbols(path, self._files.read(path), names)
+        parts = ["\n".join(lines[symbol.start_line - 1 : symbol.end_line]) for symbol in found]
+        return ShownFile(path, "\n\n\n".join(parts), is_complete=False, is_test=True)
 
     def _text(self, path: str) -> str:
         return self._files.read(path).decode("utf-8", "replace").replace("\r\n", "\n")
@@ -188,6 +199,7 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
         rounds=ctx.allowance.rounds,
         steering=steering_of(ctx),
         edit_format=step.edit_format,
+        digest_chars=profile_for(link.facts.model, link.facts.context_tokens).digest_chars,
     )
     ids = await next_ids(link, opened.prompt_ids, answer.ids, said) if opened.prompt_ids else ()
     turns = tuple(Turn(speaker, text) for speaker, text in opened.turns)
@@ -197,6 +209,7 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
         edit_format=step.edit_format,
         shown=step.shown,
         answer_tokens=opened.max_tokens,
+        bridge=opened.bridge,
     )
 
 

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from cockpit.domain.evidence import EditRefusal
 from cockpit.domain.outcomes import Outcome, Status
 
-DIGEST_CHARS = 1_600
-"""About 400 tokens; longer error texts are echoed back by small models instead of being used."""
-
 ADVICE = {
     "edit_noop": "Your answer was the same as the file. The bug is still there. Change the line that is wrong.",
     "empty_patch": "Nothing changed in the files. The bug is still there.",
@@ -24,6 +21,7 @@ def feedback_turn(
     refusals: Sequence[EditRefusal],
     digest: str,
     *,
+    digest_chars: int = 1_600,
     round_number: int,
     rounds: int,
     steering: Sequence[str] = (),
@@ -34,9 +32,9 @@ def feedback_turn(
     ``digest`` is the shortened output of the tests; the evidence always speaks of the tree that the model last
     wrote, and the text says when that tree was taken back.
     """
-    parts = [_verdict_part(outcomes, refusals)]
+    parts = [_verdict_part(outcomes, refusals, digest_chars)]
     if digest:
-        parts.append(f"Test output:\n{shorten(digest, DIGEST_CHARS)}")
+        parts.append(f"Test output:\n{shorten(digest, digest_chars)}")
     parts.extend(f"The operator says: {line}" for line in steering)
     left = rounds - round_number + 1
     again = "the complete corrected file" if edit_format == "whole_file" else "SEARCH/REPLACE blocks"
@@ -46,10 +44,10 @@ def feedback_turn(
     return "\n\n".join(part for part in parts if part)
 
 
-def _verdict_part(outcomes: Sequence[Outcome], refusals: Sequence[EditRefusal]) -> str:
+def _verdict_part(outcomes: Sequence[Outcome], refusals: Sequence[EditRefusal], digest_chars: int) -> str:
     blocks = (outcome for outcome in outcomes if outcome.status is Status.BLOCK)
     lines = [ADVICE.get(outcome.label) or f"Not accepted: {outcome.reason}." for outcome in blocks]
-    lines.extend(shorten(refusal.hint, 600) for refusal in refusals if refusal.hint)
+    lines.extend(shorten(refusal.hint, digest_chars) for refusal in refusals if refusal.hint)
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -87,7 +87,21 @@ def _instruction(front: Front) -> str:
     return f"Find the bug and answer with one sentence, the path, and SEARCH/REPLACE blocks for {where}."
 
 
+OPENING = "The bug:"
+LANGUAGES = {
+    "py": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "tsx": "typescript", "go": "go",
+    "rs": "rust", "java": "java", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "md": "markdown",
+}  # fmt: skip
+
+
+def bridge_to(path: str, text: str) -> str:
+    """Return what leads from the line that names the bug into the complete file."""
+    language = LANGUAGES.get(path.rpartition(".")[2], "")
+    return f"\n\n{path}\n{fence_for(text)}{language}\n"
+
+
 def card_of(name: str, test_command: Sequence[str]) -> str:
     """Return the repository card of the first step: name and test command."""
-    command = " ".join(test_command)
+    program, *arguments = test_command or ("",)
+    command = " ".join([program.rpartition("/")[2], *arguments])
     return f"# Repository\n{name}" + (f", tested by: {command}" if command else "")

@@ -19,6 +19,12 @@ class Profile:
     prompt_tokens: int
     """Most tokens of a first prompt."""
     whole_file_bytes: int = WHOLE_FILE_BYTES
+    shown_files: int = 5
+    """Most source files in a first prompt; with two in play a small model forgets to say which one it means."""
+    leads: bool = False
+    """Whether answers are begun for the model: its line on the bug, the path and the fence."""
+    digest_chars: int = 1_600
+    """Most characters of test output in a feedback turn; a small share of the prompt, so that the cache pays."""
     thought_tags: tuple[str, str] | None = None
     """Opening and closing tag of a thinking model."""
     sampler: Sampler = GREEDY
@@ -38,10 +44,14 @@ def profile_for(model: str, context_tokens: int | None) -> Profile:
     lowered = model.lower()
     context = context_tokens or SMALL_CONTEXT
     prompt_tokens = 2_500 if context < SMALL_CONTEXT else context // 2
+    is_small = context < SMALL_CONTEXT
     thinks = any(mark in lowered for mark in ("qwen3", "qwq", "deepseek-r1", "magistral"))
     thinks = thinks and "instruct" not in lowered and "coder" not in lowered
     return Profile(
         name="thinking" if thinks else "plain",
         prompt_tokens=min(prompt_tokens, int(context * 0.62)),
+        shown_files=1 if is_small else 5,
+        leads=is_small and not thinks,
+        digest_chars=500 if is_small else 1_600,
         thought_tags=("<think>", "</think>") if thinks else None,
     )

@@ -10,7 +10,7 @@ import pytest
 from cockpit.cli.demo_repository import BUGS, DemoBug, ask_of, demo_files, make_repository
 
 FIXES = {
-    "paging": ("start = number * size", "start = (number - 1) * size"),
+    "paging": ("return len(items) // size", "return (len(items) + size - 1) // size"),
     "fees": ("member_years > LOYAL_YEARS", "member_years >= LOYAL_YEARS"),
     "titles": ("if words[0] in ARTICLES", "if words and words[0] in ARTICLES"),
 }

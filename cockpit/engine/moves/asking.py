@@ -18,6 +18,7 @@ from cockpit.engine.signals import AttemptOverError
 from cockpit.journal.files import write_atomic
 from cockpit.journal.layout import StepFolder
 from cockpit.journal.streamlog import StreamWriter, read_stream
+from cockpit.roles.hunter import OPENING
 from cockpit.roles.profile import Profile, profile_for
 
 ROLE = Role.HUNTER
@@ -102,6 +103,8 @@ async def _opened(ctx: TaskContext, link: Link, folder: StepFolder, move: AskMod
         prompt_tokens=len(prompt.ids),
         max_tokens=_room(ctx, link, prompt, move),
         turns=tuple((turn.speaker, turn.text) for turn in prompt.turns),
+        opening=OPENING if prompt.bridge else "",
+        bridge=prompt.bridge,
         sampler=asdict(_sampler(profile, ctx.attempt.number)),
         server=asdict(link.facts),
     )

@@ -14,6 +14,7 @@ from cockpit.engine.runs import TestBench, load_baseline, load_environment, wall
 from cockpit.guards.registry import run_tested_guards
 from cockpit.journal.codec import to_json
 from cockpit.journal.files import write_atomic
+from cockpit.roles.digest import failure_digest
 
 QUICK_S = 5.0
 """A suite that runs in less is always run whole at once."""
@@ -118,7 +119,7 @@ def _record(ctx: TaskContext, bench: TestBench, which: str, report: RunReport, b
             failed=len(failing),
             elapsed_s=report.elapsed_s,
             level=str(report.level),
-            digest=digest_of(report),
+            digest=digest_of(report, baseline, ctx.state.baseline.targets if ctx.state.baseline else ()),
             signature=_signature(report, failing),
             flipped=compare(baseline, report).flipped if report.results else (),
             written=report.written[:100],
@@ -129,15 +130,13 @@ def _record(ctx: TaskContext, bench: TestBench, which: str, report: RunReport, b
     )
 
 
-DIGEST_LINES = 40
-
-
-def digest_of(report: RunReport) -> str:
-    """Return the end of the output that says what failed; empty when nothing did."""
+def digest_of(report: RunReport, baseline: Baseline, targets: tuple[str, ...]) -> str:
+    """Return what the output says of the failures that matter; other tests failed before and are not this task's."""
     if report.exit_code == 0 and not report.problem:
         return ""
-    lines = [line.rstrip() for line in report.tail.split("\n") if line.strip()]
-    return "\n".join(lines[-DIGEST_LINES:])
+    compared = compare(baseline, report)
+    wanted = {*compared.regressed, *compared.new_failing, *(test for test in targets if test in report.failing)}
+    return failure_digest(report.tail, wanted or report.failing)
 
 
 def _signature(report: RunReport, failing: list[str]) -> str:
