@@ -1,5 +1,6 @@
 """Runs llama.cpp's own server inside this process, fitted to the machine."""
 
+import importlib.metadata
 import json
 import signal
 import threading
@@ -102,6 +103,11 @@ def read_options(home: Path) -> EmbeddedOptions:
         raise NotFoundError(
             f"{options_file(home)} holds no options to run a server with", hint="use: cockpit server start"
         ) from error
+
+
+def build_name() -> str:
+    """Name the build of the embedded server: the wheel's version, since the wheel leaves llama.cpp's own empty."""
+    return f"xllamacpp {importlib.metadata.version('xllamacpp')}"
 
 
 def serve(options: EmbeddedOptions) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from cockpit.adapters import server_process
+from cockpit.adapters import embedded, server_process
 from cockpit.adapters.replay import ReplayServer
 from cockpit.domain.errors import ServerError
 from cockpit.domain.serving import CompletionServer, ServerFacts
@@ -91,7 +92,10 @@ class Servers:
         url, key = await asyncio.to_thread(self._address)
         wished = self._settings.server.model_copy(update={"model": model})
         server = await connect(self._settings.model_copy(update={"server": wished}), url, key)
-        return Link(server, await server.facts())
+        facts = await server.facts()
+        if not self._settings.server.url:
+            facts = replace(facts, build=embedded.build_name())
+        return Link(server, facts)
 
     def _address(self) -> tuple[str, str]:
         if self._settings.server.url:
