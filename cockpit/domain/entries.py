@@ -187,6 +187,8 @@ class StepEnded:
     model: str = ""
     build: str = ""
     server: str = ""
+    missing: tuple[str, ...] = ()
+    """What the server cannot do, as its dialect said."""
     kind: Literal["step_ended"] = "step_ended"
 
 

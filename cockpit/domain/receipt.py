@@ -95,6 +95,8 @@ class Receipt:
     model: str = ""
     build: str = ""
     server: str = ""
+    missing: tuple[str, ...] = ()
+    """What this server cannot do, each with what it would take."""
     level: str = ""
     """Sandbox level of the last command that ran."""
     environment: str = ""
@@ -163,13 +165,13 @@ def _repository(state: TaskState) -> dict[str, str]:
     }
 
 
-def _served(state: TaskState) -> dict[str, str]:
+def _served(state: TaskState) -> dict[str, Any]:
     """Name the model as the server gave it; what was asked for stands in until an answer has come."""
     answers = [item.answer for attempt in state.attempts for item in attempt.rounds if item.answer]
     last = next((answer for answer in reversed(answers) if answer.model), None)
     if last is None:
         return {"model": state.ask.model}
-    return {"model": last.model, "build": last.build, "server": last.server}
+    return {"model": last.model, "build": last.build, "server": last.server, "missing": last.missing}
 
 
 def _decision(state: TaskState) -> dict[str, str]:

@@ -133,6 +133,8 @@ def _ground(page: _Page, receipt: Receipt) -> Iterator[str]:
     if receipt.base_commit:
         yield from page.row("base", f"commit {receipt.base_commit[:12]}, tree {receipt.base_tree[:12]}")
     yield from page.row("model", ", ".join(part for part in (receipt.model, receipt.build, receipt.server) if part))
+    for lack in receipt.missing:
+        yield from page.row("  without", lack)
     yield from page.row("sandbox", receipt.level)
     yield from page.row("environment", receipt.environment)
     for command in receipt.setup:

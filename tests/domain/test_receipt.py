@@ -96,6 +96,14 @@ def test_a_receipt_names_claim_measure_command_exit_code_and_hashes() -> None:
         assert expected in text, expected
 
 
+def test_what_a_server_cannot_do_stands_in_the_receipt() -> None:
+    lacks = ("pausing inside an answer: needs /completion", "token ids: needs /tokenize")
+    entries = [replace(entry, missing=lacks) if isinstance(entry, StepEnded) else entry for entry in reviewed()]
+    assert receipt_of(fold(journal(entries))).missing == lacks
+    assert all(lack in text_of(entries) for lack in lacks)
+    assert "without" not in text_of(reviewed())
+
+
 @pytest.mark.parametrize("grade", GRADES)
 def test_a_patch_in_review_carries_its_grade_and_what_it_means(grade: str) -> None:
     receipt = receipt_of(fold(journal(reviewed(grade))))

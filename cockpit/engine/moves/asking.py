@@ -61,6 +61,7 @@ def _ended(
         model=facts.model,
         build=facts.build or "",
         server=facts.url,
+        missing=facts.missing,
     )
 
 
@@ -89,7 +90,7 @@ async def _opened(ctx: TaskContext, link: Link, folder: StepFolder, move: AskMod
     """Return the call as it was prepared; made now when this is its first time."""
     lines, _ = read_stream(folder.stream) if folder.stream.exists() else ([], 0)
     if lines and isinstance(lines[0], Open):
-        _note_step(ctx, move, lines[0], ctx.live.get("edit_format", ""), (), 0.0)
+        _note_step(ctx, move, lines[0], 0.0)
         return lines[0]
     started = time.monotonic()
     profile = profile_for(link.facts.model, link.facts.context_tokens)
@@ -105,6 +106,9 @@ async def _opened(ctx: TaskContext, link: Link, folder: StepFolder, move: AskMod
         turns=tuple((turn.speaker, turn.text) for turn in prompt.turns),
         opening=OPENING if prompt.bridge else "",
         bridge=prompt.bridge,
+        edit_format=prompt.edit_format,
+        shown=prompt.shown,
+        steered=prompt.steered,
         sampler=asdict(_sampler(profile, ctx.attempt.number)),
         server=asdict(link.facts),
     )
@@ -112,32 +116,28 @@ async def _opened(ctx: TaskContext, link: Link, folder: StepFolder, move: AskMod
     write_atomic(folder.prompt, prompt.text.encode("utf-8", "surrogatepass"))
     with StreamWriter(folder.stream, time.monotonic) as writer:
         writer.open(opened)
-    _note_step(ctx, move, opened, prompt.edit_format, prompt.shown, time.monotonic() - started)
+    _note_step(ctx, move, opened, time.monotonic() - started)
     return opened
 
 
-def _note_step(
-    ctx: TaskContext, move: AskModel, opened: Open, edit_format: str, shown: tuple[str, ...], elapsed_s: float
-) -> None:
+def _note_step(ctx: TaskContext, move: AskModel, opened: Open, elapsed_s: float) -> None:
+    """Journal what the call's first line says; after a crash in between, what is missing of it."""
     now = ctx.state.round
-    if now is not None and now.number == move.round and now.step is not None:
-        return
-    before = ctx.attempt.rounds[-1].step if ctx.attempt.rounds else None
-    ctx.record(
-        StepStarted(
-            attempt=ctx.attempt.number,
-            round=move.round,
-            step=move.step,
-            role=opened.role,
-            prompt_tokens=opened.prompt_tokens,
-            edit_format=edit_format or (before.edit_format if before else "auto"),
-            elapsed_s=elapsed_s,
-            shown=shown or (before.shown if before else ()),
+    if now is None or now.number != move.round or now.step is None:
+        ctx.record(
+            StepStarted(
+                attempt=ctx.attempt.number,
+                round=move.round,
+                step=move.step,
+                role=opened.role,
+                prompt_tokens=opened.prompt_tokens,
+                edit_format=opened.edit_format,
+                elapsed_s=elapsed_s,
+                shown=opened.shown,
+            )
         )
-    )
-    said = opened.turns[-1][1] if opened.turns else ""
     for item in ctx.state.pending:
-        if item.verb == "steer" and item.text in said:
+        if item.id in opened.steered:
             ctx.record(CommandDone(item.id, "steer", f"said at the start of round {move.round}"))
 
 
