@@ -8,7 +8,7 @@ from typing import NoReturn
 from cockpit.domain.errors import GitError
 
 ADVICE = (
-    ("not a git repository", "repository_error", "run it inside a git repository, or give --repo its path"),
+    ("not a git repository", "repository_error", "give the path of a git repository; git init makes one"),
     ("does not appear to be a git repository", "repository_error", "check the address"),
     (".lock': File exists", "repository_error", "another git process is at work there; when none is, remove that file"),
     ("No space left on device", "disk_full", "free some disk space"),

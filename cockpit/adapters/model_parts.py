@@ -78,6 +78,14 @@ def ensure_model(
     return ModelFile(path, time.monotonic() - started, was_cached)
 
 
+def is_there(model: PartedModel = DEMO, *, folder: Path | None = None) -> bool:
+    """Tell whether a model file is there already, so that its parts are not needed; whether it is whole is not asked.
+
+    True also when ``$COCKPIT_MODEL_FILE`` names another model.
+    """
+    return bool(os.environ.get("COCKPIT_MODEL_FILE")) or ((folder or model_dir()) / model.file_name).is_file()
+
+
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise UsageError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cockpit.cli.common import client_of, settings_of
 from cockpit.cli.output import note, print_json, safe, say
 from cockpit.cli.progress import Progress
-from cockpit.cli.serving import ensure_server, use_server_url
+from cockpit.cli.serving import ensure_server, require_ready, use_server_url
 from cockpit.cli.show import load_receipt, print_receipt
 from cockpit.client.client import Client
 from cockpit.client.engine_process import ensure_engine
@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> int:
     """``cockpit run``: add, wait, receipt; 0 only when a patch awaits review."""
     client = client_of(args)
     ask = ask_of(args, client)
-    task = _add(args, client, ask)
+    task = _add(args, client, ask, is_awaited=True)
     progress = Progress(note)
     try:
         note(f"task {task}: {safe(title_of(ask))}")
-        state = client.wait_state(task, is_at_rest, None if args.quiet else progress.show)
+        state = client.wait_state(task, is_over, None if args.quiet else progress.show)
     except KeyboardInterrupt:
         note(f"\ndetached; the task goes on. To come back: cockpit follow {task}; to end it: cockpit kill {task}")
         raise
@@ -60,12 +60,19 @@ def run(args: argparse.Namespace) -> int:
         print_json(receipt_json(receipt))
     else:
         print_receipt(receipt)
+    if state.state is State.WAITING:
+        note(f"cockpit: {safe(state.reason)}\n  the task waits for that; afterwards: cockpit resume {task}")
     return 0 if state.state is State.REVIEW else 1
 
 
 def is_at_rest(state: TaskState) -> bool:
     """Tell whether the engine is done with a task until a person decides."""
     return state.state in AT_REST
+
+
+def is_over(state: TaskState) -> bool:
+    """Tell whether waiting for a task makes sense no more: it rests, or somebody has to act before it goes on."""
+    return is_at_rest(state) or (state.state is State.WAITING and state.by_key)
 
 
 def ask_of(args: argparse.Namespace, client: Client) -> Ask:
@@ -102,11 +109,14 @@ def add_task(client: Client, ask: Ask) -> str:
     return command.task
 
 
-def _add(args: argparse.Namespace, client: Client, ask: Ask) -> str:
+def _add(args: argparse.Namespace, client: Client, ask: Ask, *, is_awaited: bool = False) -> str:
+    """Add; a person who waits hears of a server that is away before anything is made."""
     settings: Settings = settings_of(args)
     use_server_url(args, client.home)
     if not ask.model.startswith(REPLAY):
         ensure_server(settings, client.home, note)
+        if is_awaited:
+            require_ready(settings, client.home, ask.model)
     return add_task(client, ask)
 
 

@@ -25,7 +25,7 @@ def model_rows(settings: Settings, home: Home) -> list[Row]:
 
 def _extras(missing: tuple[str, ...], *, is_embedded: bool) -> Row:
     if not missing:
-        return Row(Mark.OK, "extras", "local and demo-model are installed")
+        return Row(Mark.OK, "extras", "installed: all that the embedded server needs")
     if not is_embedded:
         return Row(Mark.OK, "extras", "not needed: server.url names a server")
     return Row(Mark.WARN, "extras", f"not installed: {', '.join(missing)}", PIP)

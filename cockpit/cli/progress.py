@@ -33,7 +33,7 @@ class Progress:
         self._show_phase(state)
 
     def _show_phase(self, state: TaskState) -> None:
-        phase = _phase_line(state)
+        phase = _phase_line(state, is_terse=self._is_terse)
         if self._is_terse and phase_of(state) in BRIEF:
             return
         if phase != self._phase:
@@ -67,13 +67,14 @@ class Progress:
         self._say(self._prefix + text)
 
 
-def _phase_line(state: TaskState) -> str:
-    """Name state and phase; in a state of rest or waiting with its reason."""
+def _phase_line(state: TaskState, *, is_terse: bool) -> str:
+    """Name state and phase; in a state of rest or waiting with its reason, while preparing with the command."""
     paused = " (paused)" if state.paused else ""
     if state.state in {State.QUEUED, State.PREPARING, State.WORKING, State.REWORK}:
         now = state.round
         where = f", round {now.number}" if now and state.state is State.WORKING else ""
-        return phase_of(state) + where + paused
+        what = f": {safe(state.reason)}" if state.state is State.PREPARING and state.reason and not is_terse else ""
+        return phase_of(state) + where + what + paused
     named = ", ".join(part for part in (state.state.value.replace("_", " "), state.grade or state.label) if part)
     return safe(f"{named}: {state.reason}" if state.reason else named) + paused
 

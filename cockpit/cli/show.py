@@ -29,6 +29,7 @@ HINTS = {
     State.DISCARDED: "to take it back: cockpit undo {task}",
 }
 """What a person can do in a state."""
+BY_KEY = "it does not go on by itself; when that is mended: cockpit resume {task}"
 
 
 def show(args: argparse.Namespace) -> int:
@@ -81,7 +82,7 @@ def status_lines(state: TaskState, now_s: float) -> list[str]:
         words.append("paused")
     since = f"for {max(0.0, now_s - state.changed_at_s):.0f} s"
     line = f"{state.task}  {', '.join(words)} {since}"
-    hint = HINTS.get(state.state, "").format(task=state.task)
+    hint = (BY_KEY if state.by_key else HINTS.get(state.state, "")).format(task=state.task)
     return [line, *([f"  {hint}"] if hint else []), ""]
 
 

@@ -59,6 +59,8 @@ class StateChanged:
     reason: str = ""
     label: str = ""
     grade: str = ""
+    by_key: bool = False
+    """Waiting for somebody to act and press resume; else it goes on by itself."""
     kind: Literal["state_changed"] = "state_changed"
 
 

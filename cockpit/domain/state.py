@@ -100,6 +100,8 @@ class TaskState:
     reason: str = ""
     label: str = ""
     grade: str = ""
+    by_key: bool = False
+    """It waits for somebody to act and press resume; else it goes on by itself."""
     added_at_s: float = 0.0
     changed_at_s: float = 0.0
     """When the state changed last."""
@@ -176,7 +178,13 @@ def _apply(state: TaskState, entry: Entry, at_s: float) -> TaskState:
 
 def _moved(state: TaskState, entry: StateChanged, at_s: float) -> TaskState:
     return replace(
-        state, state=entry.state, reason=entry.reason, label=entry.label, grade=entry.grade, changed_at_s=at_s
+        state,
+        state=entry.state,
+        reason=entry.reason,
+        label=entry.label,
+        grade=entry.grade,
+        by_key=entry.by_key,
+        changed_at_s=at_s,
     )
 
 

@@ -26,6 +26,12 @@ class Open:
     """Text we put at the start of the answer, so that a small model keeps to the form; empty when it needs no help."""
     bridge: str = ""
     """Text we put after the first line of the answer: the path and the start of the code block."""
+    edit_format: str = "auto"
+    """How the model was told to write its edits."""
+    shown: tuple[str, ...] = ()
+    """Files the model was shown and may change."""
+    steered: tuple[str, ...] = ()
+    """Ids of the steering commands whose words this prompt holds."""
     sampler: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     """Model, build, dialect, url."""
@@ -87,8 +93,10 @@ class End:
 
     ms: int
     finish: str
-    """``stop``, ``length``, ``cut``."""
+    """``stop``, ``length``, ``cut``, or the watchdog's label."""
     usage: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    """What the watchdog said."""
     kind: Literal["end"] = "end"
 
 

@@ -1,5 +1,6 @@
 """What every move of a task works with: its folder, journal, state, server, and the wish to stop."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from cockpit.adapters.shell import Level, RunControl
-from cockpit.domain.entries import Entry
+from cockpit.domain.entries import Entry, StateChanged
+from cockpit.domain.errors import CockpitError
 from cockpit.domain.outcomes import Limits
 from cockpit.domain.plan import Allowance
 from cockpit.domain.state import AttemptState, RoundState, TaskState, step
+from cockpit.domain.states import AT_REST
 from cockpit.engine.servers import Link, Servers
 from cockpit.engine.signals import StopSignal
 from cockpit.journal.layout import Home, TaskFolder
 from cockpit.journal.log import JournalWriter
+from cockpit.journal.snapshot import save_snapshot
 from cockpit.settings import Settings
 
 
@@ -43,7 +47,14 @@ class TaskContext:
     def record(self, entry: Entry) -> None:
         """Append a fact to the journal and fold it into the state."""
         self.state = step(self.state, self.journal.append(entry, time.time()))
+        if isinstance(entry, StateChanged) and entry.state in AT_REST:
+            self.save_snapshot()
         self.on_change()
+
+    def save_snapshot(self) -> None:
+        """Fold what is known so far, so that a later start reads one file; without one it reads the journal."""
+        with contextlib.suppress(CockpitError):
+            save_snapshot(self.folder, self.state, self.journal.offset)
 
     @property
     def task(self) -> str:

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 
-from cockpit.domain.errors import ServerError
+from cockpit.adapters.watched import watched
+from cockpit.domain.errors import HoldError, ServerError
 from cockpit.domain.serving import CompletionRequest, CompletionServer, Finished, Piece, Progress, StreamEvent, Usage
 from cockpit.domain.stream import Answer, Cut, End, Insert, Open, StreamLine, answer_of
 from cockpit.domain.watchdog import Alarm, Watchdog, WatchLimits
@@ -19,8 +20,8 @@ WHO = "cockpit"
 """Who put in text that neither the model nor the operator wrote."""
 LEAD_TOKENS = 160
 """Most tokens of a first line that says what the bug is."""
-POLL_S = 0.2
-"""How often the watchdog looks while nothing arrives."""
+TICK_S = 0.05
+"""How soon a pause is noticed, and waiting tokens reach the file, while nothing arrives."""
 TRUNCATED_SHARE = 0.99
 """A server that read less of the prompt than this has dropped part of it."""
 FINAL_ALARMS = frozenset({"gen_repetition"})
@@ -46,9 +47,6 @@ class Generation:
         self._counts = counts
         self._folder = folder
         self._opened = opened
-        wished = ctx.settings.watchdog
-        limits = WatchLimits(wished.prefill_stall_s, wished.decode_stall_s, wished.call_s, wished.repeated_lines)
-        self._watchdog = Watchdog(limits, time.monotonic())
         self._writer = StreamWriter(folder.stream, time.monotonic)
         self._first_piece_s: float | None = None
         self._tokens = 0
@@ -74,7 +72,8 @@ class Generation:
             self._cut("shutdown")
             raise
         finally:
-            self._writer.close()
+            with suppress(HoldError):  # a full disk must not hide why the call ended; lost tokens are asked for again
+                self._writer.close()
             self._ctx.live.pop("stream", None)
 
     def _lines(self) -> list[StreamLine]:
@@ -86,7 +85,7 @@ class Generation:
         answer, last = answer_of(lines), lines[-1]
         if answer.finish is None or not isinstance(last, End):
             return None
-        return Generated(answer, answer.finish, Usage(**last.usage))
+        return Generated(answer, answer.finish, Usage(**last.usage), last.reason)
 
     def _note_resume(self, request: CompletionRequest) -> None:
         """Note that the call goes on from the tokens on disk; without ids (a plain chat server) it starts over."""
@@ -115,10 +114,10 @@ class Generation:
 
         A 1.5B model asked for a complete file often writes only the function it changed, or forgets the path.
         """
-        inserted = sum(isinstance(line, Insert) and line.who == WHO for line in self._lines())
-        if inserted == 0:
+        standing = answer_of(self._lines()).text
+        if not standing.startswith(self._opened.opening):
             await self._insert(server, self._opened.opening)
-        if inserted < 2:
+        if self._opened.bridge not in standing:
             rest = await self._first_line(server, replace(self._from_here(request), max_tokens=LEAD_TOKENS))
             await self._insert(server, rest + self._opened.bridge)
 
@@ -127,52 +126,48 @@ class Generation:
 
     async def _first_line(self, server: CompletionServer, request: CompletionRequest) -> str:
         """Stream up to the first line end; returns what of the last piece stands before it."""
-        async with aclosing(server.stream(request)) as events:
-            while True:
-                event = await self._next(events)
-                if isinstance(event, Alarm):
-                    raise ServerError(event.reason, hint="look at the server's log", label=event.label)
-                self._watchdog.feed(time.monotonic(), event)
-                if isinstance(event, Finished):
-                    return ""
-                if isinstance(event, Piece) and "\n" in event.text:
-                    return event.text.split("\n", 1)[0]
-                self._take(event, request)
+        async with aclosing(self._watched(server, request)) as events:
+            async for event in events:
+                match event:
+                    case Alarm() if event.label in FINAL_ALARMS:
+                        return ""
+                    case Alarm():
+                        raise _stalled(event)
+                    case Finished():
+                        return ""
+                    case Piece() if "\n" in event.text:
+                        return event.text.split("\n", 1)[0]
+                    case _:
+                        self._take(event, request)
+        raise _broken_off()
 
     async def _stream(self, server: CompletionServer, request: CompletionRequest) -> Generated:
-        async with aclosing(server.stream(request)) as events:
-            while True:
-                event = await self._next(events)
-                if isinstance(event, Alarm):
-                    return self._alarmed(event)
-                if isinstance(event, Finished):
-                    return self._finished(event, request)
-                self._watchdog.feed(time.monotonic(), event)
-                self._take(event, request)
-                alarm = self._watchdog.check(time.monotonic())
-                if alarm is not None:
-                    return self._alarmed(alarm)
+        async with aclosing(self._watched(server, request)) as events:
+            async for event in events:
+                match event:
+                    case Alarm():
+                        return self._alarmed(event)
+                    case Finished():
+                        return self._finished(event, request)
+                    case _:
+                        self._take(event, request)
+        raise _broken_off()
 
-    async def _next(self, events: AsyncIterator[StreamEvent]) -> StreamEvent | Alarm:
-        arriving = asyncio.ensure_future(anext(events))
-        stopping = asyncio.ensure_future(self._ctx.stop.wait())
-        try:
-            while True:
-                await asyncio.wait({arriving, stopping}, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
-                if stopping.done():
-                    self._cut(self._ctx.stop.why)
-                    raise Interrupted(self._ctx.stop.why)
-                if arriving.done():
-                    return _arrived(arriving)
-                self._writer.flush_if_due(time.monotonic())
-                alarm = self._watchdog.check(time.monotonic())
-                if alarm is not None:
-                    return alarm
-        finally:
-            stopping.cancel()
-            if not arriving.done():
-                arriving.cancel()
-                await asyncio.gather(arriving, return_exceptions=True)
+    def _watched(
+        self, server: CompletionServer, request: CompletionRequest
+    ) -> AsyncGenerator[StreamEvent | Alarm, None]:
+        wished = self._ctx.settings.watchdog
+        limits = WatchLimits(wished.prefill_stall_s, wished.decode_stall_s, wished.call_s, wished.repeated_lines)
+        watchdog = Watchdog(limits, time.monotonic())
+        return watched(server.stream(request), watchdog, tick_s=TICK_S, on_tick=self._tick)
+
+    def _tick(self) -> None:
+        """Stop when somebody asked for it; else let waiting tokens reach the file."""
+        stop = self._ctx.stop
+        if stop.is_asked:
+            self._cut(stop.why)
+            raise Interrupted(stop.why)
+        self._writer.flush_if_due(time.monotonic())
 
     def _take(self, event: Progress | Piece, request: CompletionRequest) -> None:
         if self._resumed is not None:
@@ -222,23 +217,22 @@ class Generation:
     def _alarmed(self, alarm: Alarm) -> Generated:
         self._cut(alarm.label)
         if alarm.label not in FINAL_ALARMS:
-            raise ServerError(
-                alarm.reason, hint="look at the server's log; the task goes on by itself", label=alarm.label
-            )
+            raise _stalled(alarm)
         usage = Usage(generated_tokens=self._tokens)
-        self._writer.end(alarm.label, asdict(usage))
+        self._writer.end(alarm.label, asdict(usage), alarm.reason)
         return Generated(self._answer(), alarm.label, usage, alarm.reason)
 
     def _cut(self, why: str) -> None:
-        self._writer.cut(why)
+        with suppress(HoldError):  # a stream without this line reads as one that a crash cut: it goes on all the same
+            self._writer.cut(why)
 
     def _answer(self) -> Answer:
-        self._writer.flush()
-        return answer_of(read_stream(self._folder.stream)[0])
+        return answer_of(self._lines())
 
 
-def _arrived(arriving: "asyncio.Future[StreamEvent]") -> StreamEvent:
-    try:
-        return arriving.result()
-    except StopAsyncIteration:
-        raise ServerError("the server's stream ended without a last word", hint="look at the server's log") from None
+def _stalled(alarm: Alarm) -> ServerError:
+    return ServerError(alarm.reason, hint="look at the server's log; the task goes on by itself", label=alarm.label)
+
+
+def _broken_off() -> ServerError:
+    return ServerError("the server's stream ended without a last word", hint="look at the server's log")

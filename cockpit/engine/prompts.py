@@ -1,7 +1,6 @@
 """Makes the prompt of a round out of what is known: the front once per attempt, then one turn per round."""
 
 import asyncio
-import hashlib
 from dataclasses import dataclass, replace
 
 from cockpit.domain.errors import ServerError
@@ -9,6 +8,7 @@ from cockpit.domain.evidence import EditRefusal
 from cockpit.domain.outcomes import Limits
 from cockpit.domain.plan import AskModel
 from cockpit.domain.serving import Turn
+from cockpit.domain.state import PendingCommand
 from cockpit.domain.stream import Open, answer_of
 from cockpit.engine.context import TaskContext
 from cockpit.engine.prompting import first_ids, next_ids
@@ -39,28 +39,33 @@ class Prompt:
     """Most tokens a useful answer can need."""
     bridge: str = ""
     """What leads a small model from its first line into the file; empty when it needs no help."""
+    steered: tuple[str, ...] = ()
+    """Ids of the steering commands whose words the turns hold."""
 
     @property
     def text(self) -> str:
         """The turns as a person reads them (``prompt.txt``)."""
         return "\n\n".join(f"--- {turn.speaker} ---\n{turn.text}" for turn in self.turns) + "\n"
 
-    @property
-    def sha256(self) -> str:
-        """Hash of the turns."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
-
 
 async def first_prompt(ctx: TaskContext, link: Link, profile: Profile) -> Prompt:
     """Return the front of an attempt, made smaller block by block until it fits the budget."""
-    count = 0
-    for front in await asyncio.to_thread(_fronts, ctx, profile):
+    count, steering = 0, _steering(ctx)
+    for front in await asyncio.to_thread(_fronts, ctx, profile, steering):
         turns = front_turns(front)
         ids = await first_ids(link.server, turns) if _counts(link) else ()
         count = len(ids) or sum(int(len(turn.text) / BYTES_PER_TOKEN) for turn in turns)
         if count <= profile.prompt_tokens:
             shown = tuple(item.path for item in front.files if not item.is_test)
-            return Prompt(turns, ids, front.edit_format, shown, _answer_tokens(front), _bridge(link, front, profile))
+            return Prompt(
+                turns=turns,
+                ids=ids,
+                edit_format=front.edit_format,
+                shown=shown,
+                answer_tokens=_answer_tokens(front),
+                bridge=_bridge(link, front, profile),
+                steered=tuple(item.id for item in steering),
+            )
     raise ServerError(
         f"the smallest prompt for this issue has {count} tokens, the server's context allows {profile.prompt_tokens}",
         hint="start the server with a larger context (--ctx-size), or shorten the issue",
@@ -80,7 +85,7 @@ def _counts(link: Link) -> bool:
     return link.facts.dialect != "openai"
 
 
-def _fronts(ctx: TaskContext, profile: Profile) -> list[Front]:
+def _fronts(ctx: TaskContext, profile: Profile, steering: tuple[PendingCommand, ...]) -> list[Front]:
     """Return fronts from the richest to the leanest."""
     localised, repository, baseline = ctx.attempt.localised, ctx.state.repository, ctx.state.baseline
     assert localised is not None and repository is not None and baseline is not None  # noqa: S101, PT018
@@ -95,7 +100,7 @@ def _fronts(ctx: TaskContext, profile: Profile) -> list[Front]:
         files=(),
         lessons=ctx.attempt.lessons,
         failing=_failing(baseline.targets),
-        steering=steering_of(ctx),
+        steering=tuple(item.text for item in steering),
     )
     fronts = []
     for shown in range(min(profile.shown_files, len(sources)), 0, -1):
@@ -117,9 +122,9 @@ def _fitted(front: Front, profile: Profile) -> Front:
     return replace(front, edit_format="whole_file" if whole else "search_replace")
 
 
-def steering_of(ctx: TaskContext) -> tuple[str, ...]:
+def _steering(ctx: TaskContext) -> tuple[PendingCommand, ...]:
     """Return the operator's lines that no prompt holds yet."""
-    return tuple(item.text for item in ctx.state.pending if item.verb == "steer")
+    return tuple(item for item in ctx.state.pending if item.verb == "steer")
 
 
 def _failing(targets: tuple[str, ...]) -> str:
@@ -190,14 +195,14 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
     lines, _ = read_stream(ctx.folder.step(ctx.attempt.number, step.step).stream)
     opened = lines[0]
     assert isinstance(opened, Open)  # noqa: S101  # written first, always
-    answer = answer_of(lines)
+    answer, steering = answer_of(lines), _steering(ctx)
     said = feedback_turn(
         now.outcomes,
         _refusals(ctx),
         now.runs[-1].digest if now.runs else "",
         round_number=move.round,
         rounds=ctx.allowance.rounds,
-        steering=steering_of(ctx),
+        steering=tuple(item.text for item in steering),
         edit_format=step.edit_format,
         digest_chars=profile_for(link.facts.model, link.facts.context_tokens).digest_chars,
     )
@@ -210,6 +215,7 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
         shown=step.shown,
         answer_tokens=opened.max_tokens,
         bridge=opened.bridge,
+        steered=tuple(item.id for item in steering),
     )
 
 

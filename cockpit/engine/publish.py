@@ -32,6 +32,11 @@ class Publisher:
         self.summaries[ctx.task] = summarise(ctx.state)
         self._dirty = True
 
+    def put(self, row: TaskSummary) -> None:
+        """Show a row that no context stands behind."""
+        self.summaries[row.id] = row
+        self._dirty = True
+
     async def run(self) -> None:
         """Beat until cancelled."""
         tasks_at = 0.0

@@ -68,7 +68,8 @@ class TaskRunner:
                 await self._wake.wait()
                 self._wake.clear()
             elif isinstance(move, CarryOut):
-                await self._make(move)
+                if await self._make(move) is not None:
+                    await self._rest(self.ctx.settings.engine.retry_s)
             else:
                 async with self._turn:
                     held = await self._work()
@@ -99,16 +100,15 @@ class TaskRunner:
         except HoldError as error:
             if error.label != "replay_exhausted":
                 return error
-            self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
+            return self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
         except AttemptOverError as error:
-            self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
+            return self._record(AttemptEnded(ctx.attempt.number, error.label, error.message))
         except CockpitError as error:
-            self._fail(error)
+            return self._fail(error)
         except Exception as error:  # noqa: BLE001  # the boundary around one task: it becomes an entry
             self._record(Trouble(f"{type(error).__name__}: {error}", traceback.format_exc()))
-            self._record(
-                StateChanged(State.FAILED, "an error inside the engine, see the journal", label="engine_error")
-            )
+            reason = "an error inside the engine, see the journal"
+            return self._record(StateChanged(State.FAILED, reason, label="engine_error"))
         finally:
             self._moving = False
         return None
@@ -119,19 +119,26 @@ class TaskRunner:
             began = State.WORKING if state.attempts else State.PREPARING
             self._record(StateChanged(began, "goes on"))
 
-    def _record(self, entry: Entry) -> None:
+    def _record(self, entry: Entry) -> HoldError | None:
         """Write an entry where even a full disk must not end the job; what could not be written is done again."""
-        with contextlib.suppress(HoldError):
+        try:
             self.ctx.record(entry)
+        except HoldError as error:
+            return error
+        return None
 
     async def _wait_for(self, error: HoldError) -> None:
         """Wait for infrastructure; goes on by itself where that can help, else by ``resume``."""
         reason = f"{error.message}: {error.hint}" if error.hint else error.message
         state = self.ctx.state
-        if (state.state, state.reason) != (State.WAITING, reason):
-            self._record(StateChanged(State.WAITING, reason, label=error.label))
         is_final = isinstance(error, ServerError) and error.is_final
-        patience_s = self.ctx.settings.engine.retry_s if error.label in SELF_HEALING and not is_final else None
+        by_key = is_final or error.label not in SELF_HEALING
+        if (state.state, state.reason) != (State.WAITING, reason):
+            self._record(StateChanged(State.WAITING, reason, label=error.label, by_key=by_key))
+        await self._rest(None if by_key else self.ctx.settings.engine.retry_s)
+
+    async def _rest(self, patience_s: float | None) -> None:
+        """Wait until a command comes, at most so many seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._look_again.wait()
@@ -168,9 +175,9 @@ class TaskRunner:
             case _:
                 assert_never(move)
 
-    def _fail(self, error: CockpitError) -> None:
+    def _fail(self, error: CockpitError) -> HoldError | None:
         reason = f"{error.message}: {error.hint}" if error.hint else error.message
-        self._record(StateChanged(State.FAILED, reason, label=error.label or "engine_error"))
+        return self._record(StateChanged(State.FAILED, reason, label=error.label or "engine_error"))
 
     def take(self, command: TaskCommand) -> None:
         """Take a command from the inbox; one already taken is ignored."""

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from cockpit.domain.entries import StateChanged
 from cockpit.domain.errors import CockpitError
+from cockpit.domain.states import State
 from cockpit.domain.testing import Baseline, RunReport
 from cockpit.engine.context import TaskContext
 from cockpit.engine.signals import Interrupted
@@ -77,6 +79,7 @@ class TestBench:
         started = time.monotonic()
         async with scratch_checkout(ctx, "plan", tree) as checkout:
             plan = await asyncio.to_thread(plan_tests, checkout, ctx.state.ask.test or None, self._environment)
+        ctx.record(StateChanged(State.PREPARING, f"the tests, twice on the untouched tree: {plan.shown} ({plan.why})"))
         baseline, cached = await measure_baseline(
             plan,
             self._environment,

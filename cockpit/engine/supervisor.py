@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import sys
 import time
 import traceback
+from dataclasses import replace
+from pathlib import Path
 
 from cockpit.adapters.shell import Level, probe, sweep
 from cockpit.adapters.watch import changes
@@ -17,8 +20,9 @@ from cockpit.domain.entries import (
     ServerChanged,
     TaskAdded,
 )
-from cockpit.domain.errors import CockpitError, JournalError
-from cockpit.domain.states import ACTIVE, AT_REST
+from cockpit.domain.errors import CockpitError, HoldError, JournalError
+from cockpit.domain.state import TaskState
+from cockpit.domain.states import ACTIVE, AT_REST, State
 from cockpit.domain.summary import summarise
 from cockpit.engine.context import TaskContext
 from cockpit.engine.publish import TASKS_S, Publisher
@@ -30,7 +34,7 @@ from cockpit.journal.inbox import clear, rung, waiting
 from cockpit.journal.layout import Home, TaskFolder, valid_task_id
 from cockpit.journal.lock import EngineRecord
 from cockpit.journal.log import JournalWriter, read_records
-from cockpit.journal.snapshot import load_state, save_snapshot
+from cockpit.journal.snapshot import load_state
 from cockpit.journal.summary import read_tasks
 from cockpit.settings import Settings
 
@@ -68,7 +72,10 @@ class Supervisor:
         recovered = await asyncio.to_thread(self._recover)
         self._record(EngineStarted(self._record_of_engine.pid, self._record_of_engine.version, recovered, swept))
         for task in recovered:
-            self._open(task)
+            try:
+                self._open(task)
+            except JournalError as error:
+                self._give_up(task, error)
         self._publisher.write_tasks()
 
     def _choose_level(self) -> Level:
@@ -95,7 +102,11 @@ class Supervisor:
             if row is not None and row.state in AT_REST and _is_settled(task, written_s):
                 self._publisher.summaries[row.id] = row
                 continue
-            state, _ = load_state(task)
+            try:
+                state, _ = load_state(task)
+            except JournalError as error:
+                self._give_up(folder.name, error)
+                continue
             if not state.task:
                 continue  # a folder whose first entry was never written: the command is still in the inbox
             self._publisher.summaries[state.task] = summarise(state)
@@ -128,26 +139,38 @@ class Supervisor:
                     self._read_task_inbox(task)
 
     def _tasks_with_mail(self) -> list[str]:
-        return sorted({path.parent.parent.name for path in self._home.tasks.glob("*/inbox/*.json")})
+        names = {path.parent.parent.name for path in self._home.tasks.glob("*/inbox/*.json")}
+        return sorted(name for name in names if valid_task_id(name))
 
     def _read_inboxes(self) -> None:
         for path, command in waiting(self._home.inbox):
             if isinstance(command, JournalError):
-                path.rename(path.with_suffix(".unreadable"))
+                _put_aside(path, command)
                 continue
-            self._take_root(command)
+            try:
+                self._take_root(command)
+            except HoldError as error:
+                _say(error)
+                return  # the disk is full: the command stays, and is read again
             clear(path)
         for task in rung(self._home.inbox):
-            self._read_task_inbox(task)
+            if valid_task_id(task):
+                self._read_task_inbox(task)
 
     def _read_task_inbox(self, task: str) -> None:
         for path, command in waiting(self._home.task(task).inbox):
             if isinstance(command, JournalError):
-                path.rename(path.with_suffix(".unreadable"))
+                _put_aside(path, command)
                 continue
-            runner = self._runners.get(task) or self._open(task)
-            if runner is not None and not isinstance(command, AddTask | StopEngine | PauseAll | ResumeAll):
-                runner.take(command)
+            try:
+                runner = self._runners.get(task) or self._open(task)
+                if runner is not None and not isinstance(command, AddTask | StopEngine | PauseAll | ResumeAll):
+                    runner.take(command)
+            except HoldError as error:
+                _say(error)
+                return  # the disk is full: the command stays, and is read again
+            except JournalError as error:
+                self._give_up(task, error)
             clear(path)
 
     def _take_root(self, command: Command) -> None:
@@ -155,7 +178,7 @@ class Supervisor:
             return
         match command:
             case AddTask():
-                self._add(command)
+                self._try_add(command)
             case StopEngine():
                 self._answer(CommandDone(command.id, command.kind))
                 self._stopped.set()
@@ -168,12 +191,20 @@ class Supervisor:
         self._done_commands.add(entry.command)
         self._record(entry)
 
+    def _try_add(self, command: AddTask) -> None:
+        try:
+            self._add(command)
+        except HoldError:
+            raise
+        except CockpitError as error:
+            self._answer(CommandRefused(command.id, command.kind, error.message, error.hint))
+
     def _add(self, command: AddTask) -> None:
         """Make the task's folder; after a crash in between, the command is still there and is done again."""
-        folder = self._home.task(command.task)
         if not valid_task_id(command.task):
             self._answer(CommandRefused(command.id, command.kind, f"{command.task!r} is not 8 hex digits"))
             return
+        folder = self._home.task(command.task)
         if folder.journal.exists() and read_records(folder.journal)[0]:
             self._answer(CommandDone(command.id, command.kind, f"task {command.task} exists"))
             return
@@ -196,6 +227,14 @@ class Supervisor:
                 runner.take(Pause(one, task) if pausing else Resume(one, task))
                 count += 1
         self._answer(CommandDone(command.id, command.kind, f"{count} tasks"))
+
+    def _give_up(self, task: str, error: JournalError) -> None:
+        """Leave a task alone whose journal cannot be read, and say so: the others go on."""
+        _say(error)
+        known = self._publisher.summaries.get(task) or {row.id: row for row in read_tasks(self._home)}.get(task)
+        row = known or summarise(TaskState(task=task))
+        reason = f"{error.message}: {error.hint}" if error.hint else error.message
+        self._publisher.put(replace(row, state=State.FAILED, label="engine_error", reason=reason, phase="failed"))
 
     def _open(self, task: str) -> TaskRunner | None:
         """Take a task into hands: read its state and start its runner."""
@@ -231,13 +270,13 @@ class Supervisor:
             job.cancel()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
         for runner in self._runners.values():
-            with contextlib.suppress(CockpitError):
-                save_snapshot(runner.ctx.folder, runner.ctx.state, runner.ctx.journal.offset)
+            runner.ctx.save_snapshot()
             runner.ctx.journal.close()
         await self._servers.aclose()
         await asyncio.to_thread(sweep, self._mark)
         self._publisher.write_tasks()
-        self._record(EngineStopped("stopped"))
+        with contextlib.suppress(HoldError):  # a full disk must not keep the engine from ending
+            self._record(EngineStopped("stopped"))
         self._journal.close()
 
     def _known_commands(self) -> set[str]:
@@ -262,6 +301,17 @@ def _is_settled(task: TaskFolder, summaries_written_s: float) -> bool:
         return task.journal.stat().st_mtime < summaries_written_s - 2 * TASKS_S
     except FileNotFoundError:
         return False
+
+
+def _put_aside(path: Path, error: JournalError) -> None:
+    """Rename a command that cannot be read, so that it is not read for ever."""
+    _say(error)
+    with contextlib.suppress(OSError):
+        path.rename(path.with_suffix(".unreadable"))
+
+
+def _say(error: CockpitError) -> None:
+    sys.stderr.write(f"{error}\n")
 
 
 def _report(job: asyncio.Task[None]) -> None:

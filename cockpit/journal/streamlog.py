@@ -89,10 +89,10 @@ class StreamWriter:
         self.flush()
         self._write(Resume(self._now_ms(), kept, prefilled))
 
-    def end(self, finish: str, usage: Mapping[str, Any] | None = None) -> None:
+    def end(self, finish: str, usage: Mapping[str, Any] | None = None, reason: str = "") -> None:
         """Write the last line, and wait until all of them are on the disk."""
         self.flush()
-        self._write(End(self._now_ms(), finish, usage or {}), durable=True)
+        self._write(End(self._now_ms(), finish, usage or {}, reason), durable=True)
 
     def close(self) -> None:
         """Close the file; tokens still waiting are written first."""

@@ -16,7 +16,7 @@ from cockpit.journal.files import write_atomic
 from cockpit.journal.trust import remember_trust, trusts
 from cockpit.localise.named_tests import named_tests
 from cockpit.sources.resolve import Source, ensure_mirror, resolve
-from cockpit.workspace.environment import plan_setup, prepare_environment
+from cockpit.workspace.environment import SetupPlan, plan_setup, prepare_environment
 from cockpit.workspace.repository import create_task_repository, inspect_source
 
 
@@ -63,11 +63,11 @@ def _need_consent(ctx: TaskContext, source: Source) -> None:
 
 async def prepare_test_environment(ctx: TaskContext) -> None:
     """Install what the tests need, or find it installed."""
-    ctx.record(StateChanged(State.PREPARING, "setting up the environment"))
     repository = ctx.state.repository
     assert repository is not None  # noqa: S101  # next_move comes here after the repository only
     async with scratch_checkout(ctx, "setup", repository.tree) as checkout:
         plan = await asyncio.to_thread(plan_setup, checkout, ctx.state.ask.setup or None, Path(sys.executable))
+        ctx.record(StateChanged(State.PREPARING, _announced(plan)))
         environment = await prepare_environment(
             plan,
             checkout=checkout,
@@ -96,9 +96,14 @@ async def prepare_test_environment(ctx: TaskContext) -> None:
     )
 
 
+def _announced(plan: SetupPlan) -> str:
+    """Say what will be run, before it is run."""
+    commands = "; ".join(" ".join(command) for command in plan.commands)
+    return f"{plan.why}: {commands}" if commands else plan.why
+
+
 async def measure_tests(ctx: TaskContext) -> None:
     """Run the tests twice on the untouched tree."""
-    ctx.record(StateChanged(State.PREPARING, "running the tests on the untouched tree"))
     repository = ctx.state.repository
     assert repository is not None  # noqa: S101  # next_move comes here after the repository only
     if ctx.state.ask.test == "none":
