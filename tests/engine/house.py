@@ -73,6 +73,8 @@ class House:
     root: Path
     env: dict[str, str] = field(default_factory=dict)
     process: "subprocess.Popen[bytes] | None" = None
+    patience_s: float = WAIT_S
+    poll_s: float = 0.02
 
     @property
     def home(self) -> Home:
@@ -156,8 +158,8 @@ class House:
 
     def until(self, holds: Callable[[], bool], what: str, tell: Callable[[], str] = str) -> None:
         """Wait for something to become true."""
-        deadline_s = time.monotonic() + WAIT_S
+        deadline_s = time.monotonic() + self.patience_s
         while not holds():
             if time.monotonic() > deadline_s:
-                raise AssertionError(f"waited {WAIT_S:.0f} s in vain until {what}\n{tell()}")
-            time.sleep(0.02)
+                raise AssertionError(f"waited {self.patience_s:.0f} s in vain until {what}\n{tell()}")
+            time.sleep(self.poll_s)
