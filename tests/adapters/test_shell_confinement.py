@@ -69,7 +69,7 @@ def test_the_network_is_off_unless_asked_for() -> None:
 
 def test_only_a_temporary_directory_below_the_home_moves_to_tmp() -> None:
     assert inside_environment({"HOME": "/h", "TMPDIR": "/h/tmp"})["TMPDIR"] == "/tmp"  # noqa: S108
-    assert inside_environment({"HOME": "/h", "TMPDIR": "/work/tmp"})["TMPDIR"] == "/work/tmp"
+    assert inside_environment({"HOME": "/h", "TMPDIR": "/scratch/tmp"})["TMPDIR"] == "/scratch/tmp"
     assert inside_environment({}) == {}
 
 
