@@ -90,7 +90,7 @@ def all_verbs() -> Iterator[str]:
 
 
 def all_flags() -> Iterator[str]:
-    parsers = [build_parser()]
+    parsers: list[argparse.ArgumentParser] = [build_parser()]
     while parsers:
         parser = parsers.pop()
         parsers += subparsers(parser).values()

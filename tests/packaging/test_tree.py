@@ -51,7 +51,12 @@ def test_the_licence_is_there_and_named() -> None:
 def test_nothing_below_the_screens_loads_a_screen_library() -> None:
     names = ", ".join(all_modules())
     # httpx loads rich for a command line of its own where both are installed; that part of it is held back.
-    code = f"import sys; sys.modules['httpx._main'] = None; import {names}; print(sorted({{'textual', 'rich', 'widgets'}} & sys.modules.keys()))"
+    code = f"""
+import sys
+sys.modules["httpx._main"] = None
+import {names}
+print(sorted({{"textual", "rich", "widgets"}} & sys.modules.keys()))
+"""
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == "[]\n"
