@@ -30,8 +30,9 @@ def load_settings(flags: Mapping[str, Mapping[str, Any]] | None = None, path: Pa
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
+        got = "" if first["loc"][-1] == "api_key" else f" (got {first['input']!r})"
         raise UsageError(
-            f"setting {where}: {first['msg'].lower()} (got {first['input']!r})",
+            f"setting {where}: {first['msg'].lower()}{got}",
             hint=f"look at {source}, at COCKPIT_* variables and at the flags you gave",
         ) from error
 
@@ -47,6 +48,8 @@ def api_key_of(settings: Settings) -> str:
         raise UsageError(
             f"cannot read the API key file {path}: {error.strerror}", hint="check server.api_key_file"
         ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the API key file {path} is not text", hint="check server.api_key_file") from error
 
 
 def _read_file(path: Path) -> dict[str, dict[str, Any]]:
