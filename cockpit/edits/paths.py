@@ -118,7 +118,10 @@ def _check_parents(path: str, tree: TreeView) -> None:
 def _only_file_in_play(tree: TreeView) -> str:
     if len(tree.in_play) == 1:
         return resolve(tree.in_play[0], tree)
-    raise _invalid(f"the edit names no file and {len(tree.in_play)} files are in play")
+    raise _invalid(
+        f"the edit names no file and {len(tree.in_play)} files are in play",
+        hint="write the path of the file alone on the line before the block",
+    )
 
 
 def _invalid(message: str, *, hint: str = "") -> RefusedError:

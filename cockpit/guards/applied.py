@@ -12,8 +12,8 @@ def check(evidence: PatchEvidence, _limits: Limits) -> Outcome:
     """Block when an edit was refused or the tree equals the base; the figure shows both trees."""
     figure = f"base {short(evidence.base_tree)}, now {short(evidence.tree)}"
     if evidence.refusals:
-        refused = listed(sorted({refusal.path for refusal in evidence.refusals}), 3)
-        reason = f"{count(len(evidence.refusals), 'edit')} of {refused} not applied"
+        paths = sorted({refusal.path for refusal in evidence.refusals if refusal.path})
+        reason = f"{count(len(evidence.refusals), 'edit')} not applied" + (f": {listed(paths, 3)}" if paths else "")
         return Outcome(NAME, Status.BLOCK, reason, figure, "patch_inapplicable")
     if evidence.changes is None:
         return Outcome(NAME, Status.UNKNOWN, "the changes could not be read off the worktree", figure)

@@ -2,7 +2,7 @@
 
 from cockpit.domain.evidence import PatchEvidence
 from cockpit.domain.outcomes import Limits, Outcome, Stage, Status
-from cockpit.guards.wording import count, listed
+from cockpit.guards.wording import about, count, listed
 
 NAME = "path"
 STAGE = Stage.PATCH
@@ -13,7 +13,8 @@ def check(evidence: PatchEvidence, _limits: Limits) -> Outcome:
     """Block on the first refused path, then on paths that were written but cannot be in a patch."""
     for refusal in evidence.refusals:
         if refusal.label in LABELS:
-            return Outcome(NAME, Status.BLOCK, f"{refusal.path}: {refusal.reason}", refusal.path, refusal.label)
+            reason = about(refusal.path, refusal.reason)
+            return Outcome(NAME, Status.BLOCK, reason, refusal.path, refusal.label)
     if evidence.ignored:
         reason = f"{count(len(evidence.ignored), 'written path')} hidden from the patch by ignore rules"
         return Outcome(

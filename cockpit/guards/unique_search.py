@@ -2,6 +2,7 @@
 
 from cockpit.domain.evidence import PatchEvidence
 from cockpit.domain.outcomes import Limits, Outcome, Stage, Status
+from cockpit.guards.wording import about
 
 NAME = "unique-search"
 STAGE = Stage.PATCH
@@ -15,4 +16,4 @@ def check(evidence: PatchEvidence, _limits: Limits) -> Outcome:
         return Outcome(NAME, Status.PASS, "every SEARCH text stood exactly once")
     first = refused[0]
     figure = f"{len(refused)} of {max(evidence.edits_asked, len(refused))} edits"
-    return Outcome(NAME, Status.BLOCK, f"{first.path}: {first.reason}", figure, first.label)
+    return Outcome(NAME, Status.BLOCK, about(first.path, first.reason), figure, first.label)

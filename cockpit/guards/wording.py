@@ -20,3 +20,8 @@ def listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
 def short(tree: str) -> str:
     """Return the first ten digits of a tree id, or ``none``."""
     return tree[:10] or "none"
+
+
+def about(path: str, reason: str) -> str:
+    """Put the path before a reason that does not begin with it; an edit may name no file at all."""
+    return reason if reason.startswith(path) else f"{path}: {reason}"
