@@ -7,24 +7,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cockpit.adapters.syntax import syntax_deltas
 from cockpit.cli.common import home_of, settings_of
 from cockpit.cli.output import is_ascii_only, print_json, safe, safe_lines, say
 from cockpit.domain.errors import NotFoundError, UsageError
-from cockpit.domain.evidence import PatchEvidence
 from cockpit.domain.outcomes import Limits, Outcome, Status
 from cockpit.domain.receipt_text import guard_line
 from cockpit.domain.serving import Finish
-from cockpit.edits.apply import apply_edits
-from cockpit.edits.model import Applied, Edit, EditFormat, ParsedAnswer, SearchReplace
+from cockpit.edits.model import Edit, EditFormat, ParsedAnswer, SearchReplace
 from cockpit.edits.parse import parse_answer
 from cockpit.guards.registry import run_patch_guards
-from cockpit.settings import Settings
+from cockpit.guards.wording import about
 from cockpit.sources.resolve import resolve
-from cockpit.workspace.disk import DiskTree, write_files
-from cockpit.workspace.harvest import Harvest, dirty_paths, harvest
 from cockpit.workspace.repository import create_task_repository, inspect_source
-from cockpit.workspace.worktree import add_worktree
+from cockpit.workspace.taking import Taken, take_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +27,7 @@ class Trial:
     """What became of the answer."""
 
     parsed: ParsedAnswer
-    applied: Applied
-    harvested: Harvest
-    base_tree: str
+    taken: Taken
     outcomes: tuple[Outcome, ...]
 
     @property
@@ -45,8 +38,8 @@ class Trial:
     @property
     def is_accepted(self) -> bool:
         """Tell whether it applied exactly, changed something, and no guard blocks."""
-        has_problem = bool(self.parsed.problem_label or self.applied.refusals or self.blocks)
-        return not has_problem and bool(self.harvested.changes)
+        has_problem = bool(self.parsed.problem_label or self.taken.refusals or self.blocks)
+        return not has_problem and bool(self.taken.harvested.changes)
 
 
 def try_answer(args: argparse.Namespace) -> int:
@@ -55,7 +48,7 @@ def try_answer(args: argparse.Namespace) -> int:
     source = resolve(args.repo, home_of(args).mirrors)
     if source.url is not None:
         raise UsageError(f"{args.repo} is a URL", hint="give the path of a clone")
-    limits = _limits(settings_of(args))
+    limits = settings_of(args).limits.in_force()
     with tempfile.TemporaryDirectory(prefix="cockpit-try-") as folder:
         trial = _try(Path(folder), source.path, args, answer, limits)
     if args.json:
@@ -78,45 +71,24 @@ def _answer(name: str) -> str:
         raise UsageError(f"{name} is not valid UTF-8 (byte {error.start + 1})", hint="save it as UTF-8") from error
 
 
-def _limits(settings: Settings) -> Limits:
-    wished = settings.limits
-    return Limits(
-        max_changed_lines=wished.max_changed_lines,
-        max_files=wished.max_files,
-        review_unproven=wished.review_unproven,
-    )
-
-
 def _try(folder: Path, source: Path, args: argparse.Namespace, answer: str, limits: Limits) -> Trial:
     """Do what a round does between answer and tests, in a task repository of its own."""
     base = inspect_source(source, args.base or None)
     repo_git, worktree = folder / "repo.git", folder / "worktree"
     create_task_repository(base.root, base, repo_git)
-    add_worktree(repo_git, worktree, base.tree)
-    dirty = dirty_paths(repo_git, worktree, base.tree)
     in_play = tuple(args.in_play)
     edit_format: EditFormat = args.format
     parsed = parse_answer(answer, edit_format=edit_format, finish=Finish.STOP, in_play=in_play)
-    applied = Applied()
-    if parsed.edits:
-        applied = apply_edits(parsed.edits, DiskTree(repo_git, worktree, in_play, tree=base.tree))
-        write_files(worktree, applied.written)
-    harvested = harvest(repo_git, worktree, base.tree, folder / "scratch")
-    seen = {change.path for change in harvested.changes}
-    evidence = PatchEvidence(
+    taken = take_answer(
+        repo_git,
+        worktree,
+        parsed,
+        in_play=in_play,
+        tree=base.tree,
         base_tree=base.tree,
-        tree=harvested.tree,
-        changes=harvested.changes,
-        refusals=applied.refusals,
-        answer_label=parsed.problem_label,
-        answer_reason=parsed.problem_reason,
-        edits_asked=len(parsed.edits),
-        written=applied.written,
-        ignored=tuple(item.path for item in applied.written if item.path not in seen and item.before is None),
-        dirty_base=dirty,
-        syntax=syntax_deltas(harvested.changes),
+        scratch=folder / "scratch",
     )
-    return Trial(parsed, applied, harvested, base.tree, run_patch_guards(evidence, limits))
+    return Trial(parsed, taken, run_patch_guards(taken.evidence, limits))
 
 
 def _print(trial: Trial) -> None:
@@ -127,14 +99,14 @@ def _print(trial: Trial) -> None:
         say(safe(f"says that nothing needs to change: {parsed.no_change}"))
     for number, edit in enumerate(parsed.edits, start=1):
         say(safe(f"edit {number}: {_edit(edit)}"))
-    for refusal in trial.applied.refusals:
-        say(safe(f"refused ({refusal.label}): {refusal.path}: {refusal.reason}"))
+    for refusal in trial.taken.refusals:
+        say(safe(f"refused ({refusal.label}): {about(refusal.path, refusal.reason)}"))
         if refusal.hint:
             say("  " + safe_lines(refusal.hint).replace("\n", "\n  "))
     for outcome in trial.outcomes:
         say(guard_line(outcome, ascii_only=is_ascii_only()))
-    if trial.harvested.patch:
-        say(safe_lines(trial.harvested.patch.decode("utf-8", "replace")).rstrip("\n"))
+    if trial.taken.harvested.patch:
+        say(safe_lines(trial.taken.harvested.patch.decode("utf-8", "replace")).rstrip("\n"))
     say(_conclusion(trial))
 
 
@@ -157,7 +129,7 @@ def _conclusion(trial: Trial) -> str:
         return "the engine would end the task: no change"
     if trial.parsed.problem_label:
         return f"the engine would ask again: {trial.parsed.problem_label}"
-    labels = [refusal.label for refusal in trial.applied.refusals]
+    labels = [refusal.label for refusal in trial.taken.refusals]
     labels = labels or [outcome.label or outcome.guard for outcome in trial.blocks]
     return f"the engine would refuse this answer: {', '.join(dict.fromkeys(labels)) or 'nothing differs'}"
 
@@ -169,10 +141,10 @@ def _plain(trial: Trial) -> dict[str, Any]:
         "problem": {"label": parsed.problem_label, "reason": parsed.problem_reason} if parsed.problem_label else None,
         "no_change": parsed.no_change,
         "edits": [{"path": edit.path, "kind": type(edit).__name__, "line": edit.line} for edit in parsed.edits],
-        "refusals": [asdict(refusal) for refusal in trial.applied.refusals],
+        "refusals": [asdict(refusal) for refusal in trial.taken.refusals],
         "guards": [asdict(outcome) for outcome in trial.outcomes],
-        "files": [[change.path, change.added, change.deleted] for change in trial.harvested.changes],
-        "base_tree": trial.base_tree,
-        "tree": trial.harvested.tree,
-        "diff": trial.harvested.patch.decode("utf-8", "backslashreplace"),
+        "files": [[change.path, change.added, change.deleted] for change in trial.taken.harvested.changes],
+        "base_tree": trial.taken.evidence.base_tree,
+        "tree": trial.taken.harvested.tree,
+        "diff": trial.taken.harvested.patch.decode("utf-8", "backslashreplace"),
     }

@@ -105,12 +105,7 @@ class TaskContext:
     @property
     def limits(self) -> Limits:
         """The thresholds in force."""
-        wished = self.settings.limits
-        return Limits(
-            max_changed_lines=wished.max_changed_lines,
-            max_files=wished.max_files,
-            review_unproven=wished.review_unproven,
-        )
+        return self.settings.limits.in_force()
 
     @property
     def allowance(self) -> Allowance:

@@ -61,6 +61,21 @@ class RoundFolder:
         """What the guards said."""
         return self.root / "outcomes.json"
 
+    @property
+    def evidence(self) -> Path:
+        """What the patch guards looked at, without the bytes of files."""
+        return self.root / "evidence.json"
+
+    @property
+    def refusals(self) -> Path:
+        """Edits that were not applied."""
+        return self.root / "refusals.json"
+
+    @property
+    def tested(self) -> Path:
+        """What the guards of the tested patch looked at."""
+        return self.root / "tested.json"
+
 
 @dataclass(frozen=True, slots=True)
 class TaskFolder:

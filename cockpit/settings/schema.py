@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cockpit.domain.outcomes import Limits
+
 
 class Section(BaseModel):
     """A table of ``config.toml``; unknown keys are errors."""
@@ -50,6 +52,14 @@ class LimitSettings(Section):
     max_changed_lines: int = Field(60, ge=1, description="Added plus deleted lines before the bloat guard blocks")
     max_files: int = Field(3, ge=1, description="Touched files before the scope guard blocks")
     review_unproven: bool = Field(default=True, description="Whether a patch that nothing could test may reach review")
+
+    def in_force(self) -> Limits:
+        """Return the guards' thresholds."""
+        return Limits(
+            max_changed_lines=self.max_changed_lines,
+            max_files=self.max_files,
+            review_unproven=self.review_unproven,
+        )
 
 
 class WatchdogSettings(Section):

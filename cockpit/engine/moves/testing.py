@@ -41,7 +41,7 @@ async def run_round_tests(ctx: TaskContext) -> None:
 
 def _judge(ctx: TaskContext, tested: TestedEvidence) -> None:
     folder = ctx.folder.round(ctx.attempt.number, ctx.round.number)
-    write_atomic(folder.root / "tested.json", to_json(tested))
+    write_atomic(folder.tested, to_json(tested))
     judge(ctx, Stage.TESTED, run_tested_guards(tested, ctx.limits))
 
 
