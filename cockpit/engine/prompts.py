@@ -200,6 +200,7 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
         now.outcomes,
         _refusals(ctx),
         now.runs[-1].digest if now.runs else "",
+        reason=now.verdict.reason if now.verdict else "",
         round_number=move.round,
         rounds=ctx.allowance.rounds,
         steering=tuple(item.text for item in steering),
@@ -220,5 +221,5 @@ async def follow_up(ctx: TaskContext, link: Link, move: AskModel) -> Prompt:
 
 
 def _refusals(ctx: TaskContext) -> tuple[EditRefusal, ...]:
-    path = ctx.folder.round(ctx.attempt.number, ctx.round.number).root / "refusals.json"
+    path = ctx.folder.round(ctx.attempt.number, ctx.round.number).refusals
     return from_json(tuple[EditRefusal, ...], path.read_bytes()) if path.exists() else ()
