@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NoReturn
 
-from cockpit.domain.errors import GitError
+from cockpit.domain.errors import GitError, HoldError
 
 ADVICE = (
     ("not a git repository", "repository_error", "give the path of a git repository; git init makes one"),
@@ -28,13 +28,14 @@ ADVICE = (
 
 
 def fail(args: Collection[str], stderr: bytes, where: Path) -> NoReturn:
-    """Raise ``GitError`` with git's own words and what to do about them."""
+    """Raise ``GitError`` with git's own words and what to do about them, ``HoldError`` when the disk is full."""
     said = stderr.decode("utf-8", "replace").strip()
     complaint = re.search(r"^(?:fatal|error): (.+)$", said, re.MULTILINE)
     first = complaint[1] if complaint else said.split("\n", 1)[0] or "no reason given"
     command = next((arg for arg in args if not arg.startswith("-")), "")
     label, hint = _advice(said, where)
-    raise GitError(f"git {command} in {where}: {first[:500]}", hint=hint, label=label)
+    kind = HoldError if label == "disk_full" else GitError
+    raise kind(f"git {command} in {where}: {first[:500]}", hint=hint, label=label)
 
 
 def _advice(said: str, where: Path) -> tuple[str, str]:

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from cockpit.adapters.git import Git, discover, safe_directories, user_identity
+from cockpit.adapters.git_errors import fail
 from cockpit.adapters.git_settings import environment
-from cockpit.domain.errors import GitError, NotFoundError
+from cockpit.domain.errors import GitError, HoldError, NotFoundError
 from tests.gitkit import build_case, git, make_repo, write
 
 
@@ -30,6 +31,12 @@ def test_an_error_says_what_git_said_and_where(repo: Path) -> None:
 def test_a_folder_that_is_gone_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="cannot be run"):
         Git(tmp_path / "absent").run("rev-parse", "HEAD")
+
+
+def test_a_full_disk_holds_a_task_instead_of_failing_it(repo: Path) -> None:
+    with pytest.raises(HoldError, match="unable to write file") as caught:
+        fail(("checkout-index",), b"error: unable to write file a.txt: No space left on device\n", repo)
+    assert caught.value.label == "disk_full"
 
 
 def test_a_lock_left_behind_comes_with_the_way_out(repo: Path) -> None:
