@@ -153,7 +153,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
     return data
 
 
-def _repository(state: TaskState) -> dict[str, str]:
+def _repository(state: TaskState) -> dict[str, Any]:
     prepared = state.repository
     if prepared is None:
         return {}
@@ -174,7 +174,7 @@ def _served(state: TaskState) -> dict[str, Any]:
     return {"model": last.model, "build": last.build, "server": last.server, "missing": last.missing}
 
 
-def _decision(state: TaskState) -> dict[str, str]:
+def _decision(state: TaskState) -> dict[str, Any]:
     made = state.decision
     return {"decision": made.decision, "commit": made.commit, "ref": made.branch or made.ref} if made else {}
 
