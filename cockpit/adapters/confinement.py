@@ -150,7 +150,7 @@ def _private_places(
     if home and not any(Path(home).is_relative_to(mount.target) for mount in mounts):
         places.append(home)
     tmpfs = [word for place in places for word in (*size, "--perms", "1777", "--tmpfs", place)]
-    return [*tmpfs, "--remount-ro", "/dev", "--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]  # noqa: S108
+    return [*tmpfs, "--remount-ro", "/dev", "--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]  # noqa: S108  # a name inside
 
 
 def inside_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -160,7 +160,7 @@ def inside_environment(env: Mapping[str, str]) -> dict[str, str]:
     """
     inside = dict(env)
     if inside.get("TMPDIR", "").startswith(inside.get("HOME", "") + "/"):
-        inside["TMPDIR"] = "/tmp"  # noqa: S108
+        inside["TMPDIR"] = "/tmp"  # noqa: S108  # the name inside
     return inside
 
 

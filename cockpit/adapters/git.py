@@ -55,11 +55,11 @@ class Git:
         """
         pack = ("pack-objects", "--stdout", "-q", "--window=0", "--delta-base-offset")
         with (
-            subprocess.Popen(  # noqa: S603
+            subprocess.Popen(  # noqa: S603  # git itself; no shell
                 into._command(unpack), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 env=into._environment(None), cwd=into._folder,
             ) as reader,
-            subprocess.Popen(  # noqa: S603
+            subprocess.Popen(  # noqa: S603  # git itself; no shell
                 self._command(pack), stdin=subprocess.PIPE, stdout=reader.stdin, stderr=subprocess.PIPE,
                 env=self._environment(None), cwd=self._folder,
             ) as writer,
@@ -77,7 +77,7 @@ class Git:
     def watch(self, *args: str, env: Mapping[str, str], progress: Callable[[str], None]) -> None:
         """Run a command that reports progress on standard error, handing on each line as it comes."""
         lines: list[str] = []
-        with subprocess.Popen(  # noqa: S603
+        with subprocess.Popen(  # noqa: S603  # git itself; no shell
             self._command(args), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             env=self._environment(env), cwd=self._folder, text=True, errors="replace",
         ) as process:  # fmt: skip

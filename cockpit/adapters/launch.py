@@ -105,7 +105,7 @@ def _set_limits(plan: Plan) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     if not plan["bwrap"] and os.getuid() != 0:
         _limit(resource.RLIMIT_NPROC, plan["processes"] + processes.threads_of_user(os.getuid()))
-    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123  # imports stay few
         file.write(OOM_SCORE)
 
 
@@ -127,7 +127,7 @@ def _exec_bwrap(plan: Plan, status: int, gate: int) -> None:
     command = [plan["bwrap"][0], "--args", str(packed), "--", *plan["argv"]]
     # Its own environment stays empty: a library path meant for the command must not load code out here.
     token = {processes.MARK: plan["env"].get(processes.MARK, "")}
-    os.execve(command[0], command, token)  # noqa: S606
+    os.execve(command[0], command, token)  # noqa: S606  # what this program is for
 
 
 def _memory_file(text: str) -> int:

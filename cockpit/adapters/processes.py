@@ -35,7 +35,7 @@ Table = Mapping[int, Entry]
 
 def read_table() -> dict[int, Entry]:
     """Return every process that is visible here, by pid."""
-    pids = (int(name) for name in os.listdir(PROC) if name.isdigit())  # noqa: PTH208
+    pids = (int(name) for name in os.listdir(PROC) if name.isdigit())  # noqa: PTH208  # names alone
     return {entry.pid: entry for entry in map(_read_entry, pids) if entry is not None}
 
 
@@ -50,7 +50,7 @@ def _read_entry(pid: int) -> Entry | None:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open(path, "rb") as file:  # noqa: PTH123  # the reaper does without pathlib
             return file.read()
     except OSError:
         return b""
@@ -117,7 +117,7 @@ def kill_tree(root: int) -> None:
 def marked(prefix: str) -> set[int]:
     """Return the pids whose environment carries a run token that starts with ``prefix``."""
     wanted = f"{MARK}={prefix}".encode()
-    pids = (name for name in os.listdir(PROC) if name.isdigit())  # noqa: PTH208
+    pids = (name for name in os.listdir(PROC) if name.isdigit())  # noqa: PTH208  # names alone
     return {int(pid) for pid in pids if _carries(_read(f"{PROC}/{pid}/environ"), wanted)}
 
 
@@ -161,7 +161,7 @@ def threads_of_user(uid: int) -> int:
 
 def _owner(pid: int) -> int:
     try:
-        return os.stat(f"{PROC}/{pid}").st_uid  # noqa: PTH116
+        return os.stat(f"{PROC}/{pid}").st_uid  # noqa: PTH116  # as above
     except OSError:
         return -1
 

@@ -163,7 +163,7 @@ async def _problem(url: str, key: str, wait_s: float, *, probe: bool) -> ServerE
             if probe:
                 await _generate_one(server)
     except TimeoutError:
-        return ServerError("it has the model, but generated no token")
+        return ServerError("it has the model, but generated no token", hint="look at its log")
     except ServerError as error:
         return error
     finally:

@@ -57,7 +57,7 @@ def probe() -> Probe:
 def _attempt(argv: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[int, str]:
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        done = subprocess.run(argv, check=False, timeout=PROBE_S, env=env or {"LC_ALL": "C"}, **quiet)  # noqa: S603
+        done = subprocess.run(argv, check=False, timeout=PROBE_S, env=env or {"LC_ALL": "C"}, **quiet)  # noqa: S603  # ours
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
     return done.returncode, done.stdout.decode("utf-8", "replace").strip()
@@ -234,7 +234,7 @@ def spawn_detached(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], lo
     command = [*_scope(env.get("XDG_RUNTIME_DIR", "")), *argv]
     try:
         with log.open("ab") as sink:
-            process = subprocess.Popen(  # noqa: S603
+            process = subprocess.Popen(  # noqa: S603  # our own programs; no shell
                 command,
                 cwd=cwd,
                 env=dict(env),

@@ -141,7 +141,10 @@ class Client:
                     return state
             vigil.check()
             if deadline_s is not None and time.monotonic() > deadline_s:
-                raise CockpitError(f"task {task} is still {tail.state.state} after {timeout_s:g} s")
+                raise CockpitError(
+                    f"task {task} is still {tail.state.state} after {timeout_s:g} s",
+                    hint=f"it goes on; cockpit show {task} tells where it stands",
+                )
             time.sleep(POLL_S)
             states = tail.states()
 
@@ -158,7 +161,9 @@ class Client:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise UsageError(f"cannot read {self.home.tasks}: {error.strerror}") from error
+            raise UsageError(
+                f"cannot read {self.home.tasks}: {error.strerror}", hint="make it yours, or set COCKPIT_HOME elsewhere"
+            ) from error
 
     def _silence(self, timeout_s: float) -> CockpitError:
         return CockpitError(

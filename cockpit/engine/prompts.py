@@ -88,6 +88,7 @@ def _counts(link: Link) -> bool:
 def _fronts(ctx: TaskContext, profile: Profile, steering: tuple[PendingCommand, ...]) -> list[Front]:
     """Return fronts from the richest to the leanest."""
     localised, repository, baseline = ctx.attempt.localised, ctx.state.repository, ctx.state.baseline
+    # next_move asks the model after all three
     assert localised is not None and repository is not None and baseline is not None  # noqa: S101, PT018
     limits = ctx.limits
     sources = [row for row in localised.shortlist if not limits.is_test(row[0])]

@@ -12,6 +12,8 @@ from cockpit.domain.errors import JournalError
 from cockpit.journal.codec import from_plain
 from cockpit.journal.files import write_atomic
 
+TWIN = "the task's journal holds the same facts"
+
 
 def write_ask(path: Path, task: str, ask: Ask, added_at_s: float) -> None:
     """Write the file; it is never edited again."""
@@ -27,11 +29,11 @@ def read_ask(path: Path) -> Ask:
         table = tomllib.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
         return from_plain(Ask, table["ask"])
     except OSError as error:
-        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+        raise JournalError(f"cannot read {path}: {error.strerror}", hint=TWIN) from error
     except (ValueError, KeyError) as error:
-        raise JournalError(f"{path} is damaged: {error}", hint="the task's journal holds the same facts") from error
+        raise JournalError(f"{path} is damaged: {error}", hint=TWIN) from error
     except JournalError as error:
-        raise JournalError(f"{path}: {error.message}") from error
+        raise JournalError(f"{path}: {error.message}", hint=TWIN) from error
 
 
 def _dump(table: dict[str, Any]) -> str:

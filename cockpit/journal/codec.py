@@ -117,7 +117,7 @@ def _validate(kind: Any, value: object) -> Any:  # noqa: ANN401  # the adapter a
 
 
 @cache
-def _adapter(kind: Any) -> "TypeAdapter[Any]":  # noqa: ANN401
+def _adapter(kind: Any) -> "TypeAdapter[Any]":  # noqa: ANN401  # a type, or a union of types
     from pydantic import Discriminator, TypeAdapter  # imported late, as in _validate
 
     is_union = kind in (Entry, Command, StreamLine)

@@ -11,6 +11,7 @@ from cockpit.journal.files import write_atomic
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RING = ".ring"
+LOST = "the command was not carried out; ask again"
 _last_ns = 0
 
 
@@ -62,9 +63,9 @@ def _read(path: Path) -> Command | JournalError:
     try:
         return decode_command(path.read_bytes())
     except OSError as error:
-        return JournalError(f"cannot read {path}: {error.strerror}")
+        return JournalError(f"cannot read {path}: {error.strerror}", hint=LOST)
     except JournalError as error:
-        return JournalError(f"{path}: {error.message}", hint="the command was not carried out; ask again")
+        return JournalError(f"{path}: {error.message}", hint=LOST)
 
 
 def _next_ns() -> int:

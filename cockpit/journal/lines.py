@@ -8,6 +8,8 @@ from typing import Self
 
 from cockpit.journal.files import sync_folder, write_all, write_error
 
+REPAIR = "a newer version may have written it; otherwise move the file away and keep it"
+"""What to do about a line that cannot be read."""
 BLOCK = 64 * 1024
 """Bytes read at a time when looking for the last line from the end."""
 

@@ -7,7 +7,7 @@ from typing import Self
 from cockpit.domain.entries import Entry, Record
 from cockpit.domain.errors import JournalError
 from cockpit.journal.codec import decode_record, encode_record
-from cockpit.journal.lines import LineFile, line_number, read_lines
+from cockpit.journal.lines import REPAIR, LineFile, line_number, read_lines
 
 
 class JournalWriter:
@@ -58,9 +58,6 @@ class JournalWriter:
         except JournalError as error:
             self._file.close()
             raise JournalError(f"{self._file.path}, last line: {error.message}", hint=REPAIR) from error
-
-
-REPAIR = "a newer version may have written it; otherwise move the file away and keep it"
 
 
 def read_records(path: Path, offset: int = 0) -> tuple[list[Record], int]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from cockpit.domain.errors import JournalError
 from cockpit.domain.stream import Cut, Delta, End, Insert, Open, Resume, StreamLine
 from cockpit.journal.codec import decode_stream_line, encode_stream_line
-from cockpit.journal.lines import LineFile, line_number, read_lines
+from cockpit.journal.lines import REPAIR, LineFile, line_number, read_lines
 
 COALESCE_S = 0.04
 """Tokens of this long share a line: the eye sees no difference, the file shrinks several times."""
@@ -129,7 +129,8 @@ def read_stream(path: Path, offset: int = 0) -> tuple[list[StreamLine], int]:
         try:
             lines.append(decode_stream_line(line))
         except JournalError as error:
-            raise JournalError(f"{path}, line {line_number(path, offset) + index}: {error.message}") from error
+            number = line_number(path, offset) + index
+            raise JournalError(f"{path}, line {number}: {error.message}", hint=REPAIR) from error
     return lines, end
 
 

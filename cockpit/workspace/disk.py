@@ -170,7 +170,7 @@ def _write(folder: int, name: str, path: str, content: bytes) -> None:
     part = f".cockpit-{secrets.token_hex(8)}"
     made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
     try:
-        with open(made, "wb") as file:  # noqa: PTH123
+        with open(made, "wb") as file:  # noqa: PTH123  # a descriptor has no path
             file.write(content)
             if mode is not None:
                 os.fchmod(made, mode)

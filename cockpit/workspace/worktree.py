@@ -80,7 +80,7 @@ def _sweep(worktree: Path, tracked: Iterable[str]) -> None:
         parent = os.path.dirname(path)  # noqa: PTH120  # paths inside a tree are text, tens of thousands of them
         while parent and parent not in folders:
             folders.add(parent)
-            parent = os.path.dirname(parent)  # noqa: PTH120
+            parent = os.path.dirname(parent)  # noqa: PTH120  # as above
     _sweep_folder(worktree, "", files, folders)
 
 
