@@ -71,10 +71,8 @@ class AnswerError(CockpitError):
 class RefusedError(CockpitError):
     """One edit is not applied."""
 
-    def __init__(self, label: str, message: str, *, hint: str = "", path: str = "") -> None:
+    def __init__(self, label: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint, label=label)
-        self.path = path
-        """The path when it is known better than the edit says."""
 
 
 class TreeView(Protocol):

@@ -6,8 +6,6 @@ from importlib import resources
 
 from cockpit.domain.serving import Turn
 
-EDIT_FORMATS = ("whole_file", "search_replace")
-
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
