@@ -1,13 +1,20 @@
 """Carries out what the operator decided: approve, discard, undo, kill."""
 
 import asyncio
-import contextlib
 from pathlib import Path
 
 from cockpit import __version__
 from cockpit.domain.ask import title_of
-from cockpit.domain.entries import CommandDone, CommandRefused, Decided, DecisionUndone, PatchHarvested, StateChanged
-from cockpit.domain.errors import CockpitError
+from cockpit.domain.entries import (
+    CommandDone,
+    CommandRefused,
+    Decided,
+    DecisionUndone,
+    PatchHarvested,
+    StateChanged,
+    Trouble,
+)
+from cockpit.domain.errors import CockpitError, HoldError
 from cockpit.domain.plan import CarryOut
 from cockpit.domain.states import State
 from cockpit.engine.context import TaskContext
@@ -21,6 +28,8 @@ async def carry_out(ctx: TaskContext, move: CarryOut) -> None:
     command = move.command
     try:
         detail = await _do(ctx, command.verb, int(command.at_s))
+    except HoldError:
+        raise  # no refusal: part of it may be done, and the rest is done as soon as it can be written down
     except CockpitError as error:
         ctx.record(CommandRefused(command.id, command.verb, error.message, error.hint))
         return
@@ -58,44 +67,48 @@ def _kept(ctx: TaskContext) -> str:
 async def _approve(ctx: TaskContext, when_s: int) -> str:
     source, base, harvest = _decidable(ctx)
     branch = f"cockpit/{ctx.task}"
-    done = await asyncio.to_thread(
-        approve,
-        source,
-        ctx.folder.repo_git,
-        base=base,
-        tree=harvest.tree,
-        branch=branch,
-        message=_message(ctx),
-        when_s=when_s,
-    )
-    if ctx.state.decision is None:
-        ctx.record(Decided("approve", done.ref, done.commit, branch))
+    decided = ctx.state.decision
+    if decided is None:
+        done = await asyncio.to_thread(
+            approve,
+            source,
+            ctx.folder.repo_git,
+            base=base,
+            tree=harvest.tree,
+            branch=branch,
+            message=_message(ctx),
+            when_s=when_s,
+        )
+        decided = Decided("approve", done.ref, done.commit, branch)
+        ctx.record(decided)
     if ctx.state.state is not State.APPROVED:
         ctx.record(StateChanged(State.APPROVED, f"committed on {branch}", grade=ctx.state.grade))
     await drop_worktrees(ctx)
-    return f"committed {done.commit[:12]} on branch {branch} of {source}; nothing was pushed"
+    return f"committed {decided.commit[:12]} on branch {branch} of {source}; nothing was pushed"
 
 
 async def _discard(ctx: TaskContext, when_s: int) -> str:
     source, base, harvest = _decidable(ctx)
-    done = await asyncio.to_thread(
-        discard,
-        source,
-        ctx.folder.repo_git,
-        base=base,
-        tree=harvest.tree,
-        task=ctx.task,
-        message=_message(ctx),
-        when_s=when_s,
-    )
-    if done is None:
-        raise CockpitError("there is nothing to keep: the patch is empty")
-    if ctx.state.decision is None:
-        ctx.record(Decided("discard", done.ref, done.commit))
+    decided = ctx.state.decision
+    if decided is None:
+        done = await asyncio.to_thread(
+            discard,
+            source,
+            ctx.folder.repo_git,
+            base=base,
+            tree=harvest.tree,
+            task=ctx.task,
+            message=_message(ctx),
+            when_s=when_s,
+        )
+        if done is None:
+            raise CockpitError("there is nothing to keep: the patch is empty", hint=f"cockpit show {ctx.task}")
+        decided = Decided("discard", done.ref, done.commit)
+        ctx.record(decided)
     if ctx.state.state is not State.DISCARDED:
-        ctx.record(StateChanged(State.DISCARDED, f"kept as {done.ref}", grade=ctx.state.grade))
+        ctx.record(StateChanged(State.DISCARDED, f"kept as {decided.ref}", grade=ctx.state.grade))
     await drop_worktrees(ctx)
-    return f"put aside as {done.ref} in {source}; undo brings it back"
+    return f"put aside as {decided.ref} in {source}; undo brings it back"
 
 
 async def _undo(ctx: TaskContext) -> str:
@@ -118,7 +131,7 @@ async def _undo(ctx: TaskContext) -> str:
 def _decidable(ctx: TaskContext) -> tuple[Path, Base, PatchHarvested]:
     repository, now = ctx.state.repository, ctx.state.round
     if repository is None or now is None or now.harvest is None:
-        raise CockpitError("there is no patch to decide on")
+        raise CockpitError("there is no patch to decide on", hint=f"cockpit show {ctx.task} tells where it stands")
     base = Base(repository.commit, repository.tree, repository.branch or None, repository.commit[:10])
     return Path(repository.source), base, now.harvest
 
@@ -134,7 +147,13 @@ def _message(ctx: TaskContext) -> str:
 
 
 async def drop_worktrees(ctx: TaskContext) -> None:
-    """Remove the worktrees of all attempts; the refs keep what was in them."""
+    """Remove the worktrees of all attempts; the refs keep what was in them.
+
+    One that cannot be removed is noted: the decision stands all the same.
+    """
     for attempt in ctx.state.attempts:
-        with contextlib.suppress(FileNotFoundError):
-            await asyncio.to_thread(remove_worktree, ctx.folder.repo_git, ctx.home.worktree(ctx.task, attempt.number))
+        worktree = ctx.home.worktree(ctx.task, attempt.number)
+        try:
+            await asyncio.to_thread(remove_worktree, ctx.folder.repo_git, worktree)
+        except OSError as error:
+            ctx.record(Trouble(f"cannot remove the worktree {worktree}: {error.strerror}"))
