@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 import traceback
@@ -43,6 +44,7 @@ POLL_S = 1.0
 SCAN_S = 30.0
 """How often every task's inbox is looked into, for commands whose ring was lost."""
 ENGINE_MARK = "cockpit-engine"
+JOURNAL, INBOX = TaskFolder(Path()).journal.name, TaskFolder(Path()).inbox.name
 
 
 class Supervisor:
@@ -94,18 +96,16 @@ class Supervisor:
         known = {row.id: row for row in read_tasks(self._home)}
         written_s = self._home.tasks_json.stat().st_mtime if self._home.tasks_json.exists() else 0.0
         active = []
-        for folder in sorted(self._home.tasks.iterdir()):
-            if not valid_task_id(folder.name):
-                continue
-            task = self._home.task(folder.name)
-            row = known.get(folder.name)
-            if row is not None and row.state in AT_REST and _is_settled(task, written_s):
+        tasks = str(self._home.tasks)
+        for name in sorted(filter(valid_task_id, os.listdir(tasks))):  # noqa: PTH208  # only names: faster
+            row = known.get(name)
+            if row is not None and row.state in AT_REST and _is_settled(f"{tasks}/{name}", written_s):
                 self._publisher.summaries[row.id] = row
                 continue
             try:
-                state, _ = load_state(task)
+                state, _ = load_state(self._home.task(name))
             except JournalError as error:
-                self._give_up(folder.name, error)
+                self._give_up(name, error)
                 continue
             if not state.task:
                 continue  # a folder whose first entry was never written: the command is still in the inbox
@@ -290,17 +290,18 @@ class Supervisor:
         self._journal.append(entry, time.time())
 
 
-def _is_settled(task: TaskFolder, summaries_written_s: float) -> bool:
+def _is_settled(folder: str, summaries_written_s: float) -> bool:
     """Tell whether a summary holds all of a task's journal, so that the journal need not be read.
 
-    A change reaches ``tasks.json`` within a second; a journal touched near its last writing is read again.
+    A change reaches ``tasks.json`` within a second; a journal touched near its last writing is read again. Asked for
+    each of ten thousand tasks, so it reads two folders and builds no paths.
     """
-    if waiting(task.inbox):
+    with os.scandir(folder) as entries:
+        found = {entry.name: entry for entry in entries}
+    journal, inbox = found.get(JOURNAL), found.get(INBOX)
+    if journal is None or journal.stat().st_mtime >= summaries_written_s - 2 * TASKS_S:
         return False
-    try:
-        return task.journal.stat().st_mtime < summaries_written_s - 2 * TASKS_S
-    except FileNotFoundError:
-        return False
+    return inbox is None or not any(name.endswith(".json") for name in os.listdir(inbox))  # noqa: PTH208
 
 
 def _put_aside(path: Path, error: JournalError) -> None:
