@@ -9,7 +9,7 @@ from cockpit.domain.summary import TaskSummary, summarise
 from cockpit.engine.context import TaskContext
 from cockpit.engine.servers import Servers
 from cockpit.journal.layout import Home
-from cockpit.journal.summary import write_live, write_tasks
+from cockpit.journal.summary import encode_row, write_live, write_rows
 
 LIVE_S = 0.5
 TASKS_S = 1.0
@@ -24,17 +24,19 @@ class Publisher:
         self.contexts: dict[str, TaskContext] = {}
         """Tasks that are being worked on, by id."""
         self.summaries: dict[str, TaskSummary] = {}
+        self._rows: dict[str, bytes] = {}
+        """Summaries as they stand in the file: of ten thousand, one is encoded anew when one task changes."""
         self._dirty = True
         self._last_live: dict[str, Any] | None = None
 
     def changed(self, ctx: TaskContext) -> None:
         """Note that a task's slow fields may have changed."""
-        self.summaries[ctx.task] = summarise(ctx.state)
-        self._dirty = True
+        self.put(summarise(ctx.state))
 
     def put(self, row: TaskSummary) -> None:
-        """Show a row that no context stands behind."""
+        """Show this row of a task."""
         self.summaries[row.id] = row
+        self._rows.pop(row.id, None)
         self._dirty = True
 
     async def run(self) -> None:
@@ -51,10 +53,15 @@ class Publisher:
     def write_tasks(self) -> None:
         """Write ``tasks.json`` now."""
         try:
-            write_tasks(self._home, self.summaries.values())
+            write_rows(self._home, [self._row(task) for task in self.summaries])
             self._dirty = False
         except HoldError:
             self._dirty = True
+
+    def _row(self, task: str) -> bytes:
+        if task not in self._rows:
+            self._rows[task] = encode_row(self.summaries[task])
+        return self._rows[task]
 
     def _write_live(self) -> None:
         live = self._live()

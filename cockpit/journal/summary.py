@@ -26,8 +26,20 @@ _STATES = {state.value: state for state in State}
 
 def write_tasks(home: Home, summaries: Iterable[TaskSummary]) -> None:
     """Write the task list; raises ``HoldError`` when the disk is full."""
-    rows = [_row(summary) for summary in summaries]
-    write_atomic(home.tasks_json, _dump({"format": FORMAT, "tasks": rows}), durable=False)
+    write_rows(home, map(encode_row, summaries))
+
+
+def encode_row(summary: TaskSummary) -> bytes:
+    """Return one row of the task list as it stands in the file; 40 us each, so a writer keeps those unchanged."""
+    row = {name: getattr(summary, name) for name in _FIELDS}
+    row["guards"] = " ".join(f"{guard}:{status}" for guard, status in summary.guards)
+    return _dump(row)
+
+
+def write_rows(home: Home, rows: Iterable[bytes]) -> None:
+    """Write the task list from rows that are encoded already; raises ``HoldError`` when the disk is full."""
+    head = b'{"format":%d,"tasks":[' % FORMAT
+    write_atomic(home.tasks_json, head + b",".join(rows) + b"]}", durable=False)
 
 
 def read_tasks(home: Home) -> tuple[TaskSummary, ...]:
@@ -61,12 +73,6 @@ def read_object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
-
-
-def _row(summary: TaskSummary) -> dict[str, Any]:
-    row = {name: getattr(summary, name) for name in _FIELDS}
-    row["guards"] = " ".join(f"{guard}:{status}" for guard, status in summary.guards)
-    return row
 
 
 def _summary(row: dict[str, Any]) -> TaskSummary:

@@ -14,7 +14,7 @@ from cockpit.domain.errors import JournalError
 from cockpit.domain.state import fold
 from cockpit.domain.summary import summarise
 from cockpit.journal.layout import Home
-from cockpit.journal.summary import read_live, read_tasks, write_live, write_tasks
+from cockpit.journal.summary import encode_row, read_live, read_tasks, write_live, write_rows, write_tasks
 from tests.journal.strategies import JOURNALS
 
 GUARDS = (("bloat", "pass"), ("lost-code", "warn"), ("bloat", "block"))
@@ -93,3 +93,12 @@ def test_listing_tasks_imports_neither_pydantic_nor_entries() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_rows_that_are_encoded_already_make_the_same_file(tmp_path: Path) -> None:
+    row = summarise(fold([]))
+    write_tasks(Home(tmp_path), [row, row])
+    whole = Home(tmp_path).tasks_json.read_bytes()
+    write_rows(Home(tmp_path), [encode_row(row)] * 2)
+    assert Home(tmp_path).tasks_json.read_bytes() == whole
+    assert read_tasks(Home(tmp_path)) == (row, row)
