@@ -68,13 +68,14 @@ class Progress:
 
 
 def _phase_line(state: TaskState, *, is_terse: bool) -> str:
-    """Name state and phase; in a state of rest or waiting with its reason, while preparing with the command."""
+    """Name state and phase; while preparing what is done instead, in a state of rest or waiting also the reason."""
     paused = " (paused)" if state.paused else ""
+    if state.state is State.PREPARING and state.reason and not is_terse:
+        return safe(f"preparing: {state.reason}") + paused  # the phase is a fact ahead of it
     if state.state in {State.QUEUED, State.PREPARING, State.WORKING, State.REWORK}:
         now = state.round
         where = f", round {now.number}" if now and state.state is State.WORKING else ""
-        what = f": {safe(state.reason)}" if state.state is State.PREPARING and state.reason and not is_terse else ""
-        return phase_of(state) + where + what + paused
+        return phase_of(state) + where + paused
     named = ", ".join(part for part in (state.state.value.replace("_", " "), state.grade or state.label) if part)
     return safe(f"{named}: {state.reason}" if state.reason else named) + paused
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cockpit.cli.common import client_of
-from cockpit.cli.output import grey, is_ascii_only, print_json, safe, safe_lines, say, say_all, width
+from cockpit.cli.output import grey, is_ascii_only, note, print_json, safe, safe_lines, say, say_all, width
+from cockpit.cli.tasks import NO_ENGINE
 from cockpit.client.client import Client
 from cockpit.client.follow import CutMarker, EndMarker, Piece, StepMarker
 from cockpit.client.follow import follow as follow_task
@@ -16,10 +17,11 @@ from cockpit.domain.errors import CockpitError
 from cockpit.domain.receipt import Receipt, receipt_json, receipt_of
 from cockpit.domain.receipt_text import receipt_lines
 from cockpit.domain.state import RoundState, TaskState
-from cockpit.domain.states import State
+from cockpit.domain.states import ACTIVE, State
 from cockpit.domain.stream import answer_of
 from cockpit.domain.summary import phase_of
 from cockpit.journal.codec import encode_record
+from cockpit.journal.lock import is_engine_alive
 from cockpit.journal.streamlog import read_stream
 
 HINTS = {
@@ -92,7 +94,10 @@ def _show_receipt(client: Client, task: str, *, as_json: bool, with_status: bool
         print_json(receipt_json(receipt))
         return
     if with_status:
-        say_all(status_lines(client.state(task), time.time()))
+        state = client.state(task)
+        say_all(status_lines(state, time.time()))
+        if state.state in ACTIVE and not is_engine_alive(client.home):
+            note(NO_ENGINE)
     print_receipt(receipt)
 
 
@@ -102,7 +107,9 @@ def _show_diff(client: Client, task: str, *, as_json: bool) -> None:
     try:
         patch = path.read_bytes()
     except OSError as error:
-        raise CockpitError(f"cannot read {path}: {error.strerror}") from error
+        raise CockpitError(
+            f"cannot read {path}: {error.strerror}", hint=f"cockpit show {task} tells what the journal says of it"
+        ) from error
     if as_json:
         print_json({"task": task, "file": str(path), "diff": patch.decode("utf-8", "backslashreplace")})
     elif sys.stdout.isatty():

@@ -76,7 +76,7 @@ def _install(checkout: Path) -> tuple[str, ...]:
     if has_build(checkout):
         extras = ",".join(test_extras(checkout))
         wanted = [f"{{project}}[{extras}]" if extras else "{project}"]
-    wanted += [*test_groups(checkout), "pytest"]
+    wanted = list(dict.fromkeys([*wanted, *test_groups(checkout), "pytest"]))
     for path in requirement_files(checkout):
         wanted += ["-r", f"{{project}}/{path}"]
     return _pip(*wanted)

@@ -17,8 +17,9 @@ from cockpit.domain.states import State
 from cockpit.domain.summary import TaskSummary
 from cockpit.domain.text import cell_width
 from cockpit.journal.layout import Home
+from cockpit.journal.lock import EngineLock
 from tests.cli.conftest import Call
-from tests.cli.house_of_tasks import PATCH, home_with_review, write_task
+from tests.cli.house_of_tasks import PATCH, home_with_review, reviewed_task, write_task
 
 TASK = "0a1b2c3d"
 EVIL = "a\x1b]0;owned\x07 \u202etxt\r\n漢字 title"
@@ -72,6 +73,21 @@ def test_the_list_filters_by_state_and_speaks_json(call: Call, home_root: Path) 
     assert [item["id"] for item in call("tasks", "--state", "failed", "--json").json] == ["ffff0000"]
     assert "second" in call("tasks", "--state", "failed").out
     assert call("tasks", "--state", "killed").out == "no tasks in state killed\n"
+
+
+@pytest.mark.parametrize("verb", [("tasks",), ("show", "ffff0000")])
+def test_a_task_that_cannot_move_because_no_engine_runs_says_so(
+    call: Call, home_root: Path, verb: tuple[str, ...]
+) -> None:
+    home = Home(home_root)
+    write_task(home, "ffff0000", [TaskAdded("", Ask(repo="/r", issue="x")), StateChanged(State.WORKING)])
+    assert "cockpit engine start" in call(*verb).err
+    lock = EngineLock(home)
+    assert lock.acquire()
+    assert not call(*verb).err
+    lock.release()
+    write_task(Home(home_root / "rest"), "ffff0000", reviewed_task())
+    assert not call("--home", str(home_root / "rest"), *verb).err
 
 
 def test_show_says_where_it_stands_what_to_do_and_gives_the_receipt(call: Call, home_root: Path) -> None:

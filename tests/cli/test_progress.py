@@ -36,6 +36,18 @@ def test_each_change_is_said_once_and_in_order() -> None:
     assert all(line.startswith("> ") for line in said)
 
 
+def test_preparing_is_said_by_what_is_done_and_by_nothing_older() -> None:
+    entries = reviewed_task()
+    said = lines_of([
+        entries[0], StateChanged(State.PREPARING, "making the task repository"), entries[2],
+        StateChanged(State.PREPARING, "a Python project: python -m pip install ."),
+    ])  # fmt: skip
+    assert said[1:] == [
+        "> preparing: making the task repository",
+        "> preparing: a Python project: python -m pip install .",
+    ]
+
+
 def test_terse_progress_leaves_out_what_is_well() -> None:
     said = "\n".join(lines_of(reviewed_task(), is_terse=True))
     assert "bloat" not in said

@@ -97,8 +97,9 @@ async def prepare_test_environment(ctx: TaskContext) -> None:
 
 
 def _announced(plan: SetupPlan) -> str:
-    """Say what will be run, before it is run."""
+    """Say what will be run, before it is run, with the places as a person in the checkout would write them."""
     commands = "; ".join(" ".join(command) for command in plan.commands)
+    commands = commands.replace("{python}", "python").replace("{project}", ".").replace("{venv}", "venv")
     return f"{plan.why}: {commands}" if commands else plan.why
 
 
