@@ -1,7 +1,6 @@
 """Finds the model server, and starts the embedded one where nobody named another."""
 
 import argparse
-import asyncio
 import importlib.util
 import os
 import shlex
@@ -85,6 +84,8 @@ def ensure_server(settings: "Settings", home: Home, tell: Callable[[str], None])
 
 def require_ready(settings: "Settings", home: Home, model: str) -> None:
     """Raise ``ServerError`` when the server would not take work now: away, loading, another key, another model."""
+    import asyncio  # a light verb pays for none of it
+
     address = find_server(settings, home)
     if address is not None:
         wished = settings.server.model_copy(update={"model": model or settings.server.model})
