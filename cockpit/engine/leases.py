@@ -29,4 +29,4 @@ class SlotPool:
                 del self.holders[slot]
                 self._free.append(slot)
                 self._free.sort()
-                self._changed.notify()
+                self._changed.notify_all()  # a waiter that was cancelled just now would swallow a single call
