@@ -28,13 +28,13 @@ async def ask_model(ctx: TaskContext, move: AskModel) -> None:
     """Run the model call of a round to its end; what is on disk already is not asked for again."""
     link = await ctx.link()
     folder = ctx.folder.step(ctx.attempt.number, move.step)
-    opened = await _opened(ctx, link, folder, move)
-    if ctx.state.state is not State.WORKING:
-        ctx.record(StateChanged(State.WORKING, f"attempt {ctx.attempt.number}, round {move.round}"))
-    started = time.monotonic()
     try:
+        opened = await _opened(ctx, link, folder, move)
+        if ctx.state.state is not State.WORKING:
+            ctx.record(StateChanged(State.WORKING, f"attempt {ctx.attempt.number}, round {move.round}"))
+        started = time.monotonic()
         generated = await _generate(ctx, link, folder, opened)
-    except ServerError:
+    except ServerError:  # the next try reads the server's facts again: it may come back with more context
         await ctx.servers.drop(ctx.state.ask.model or ctx.settings.server.model)
         raise
     write_atomic(folder.answer, generated.answer.raw.encode("utf-8", "surrogatepass"))
