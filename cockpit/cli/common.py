@@ -18,8 +18,10 @@ def home_of(args: argparse.Namespace) -> Home:
 
 
 def client_of(args: argparse.Namespace) -> Client:
-    """Return a client of that home."""
-    return Client(home_of(args))
+    """Return a client of that home; raises ``UsageError`` when a newer version wrote it."""
+    home = home_of(args)
+    home.check_format()
+    return Client(home)
 
 
 def settings_of(args: argparse.Namespace) -> "Settings":

@@ -93,7 +93,8 @@ def _ask_flags(parser: argparse.ArgumentParser) -> None:
     issue = parser.add_mutually_exclusive_group(required=True)
     issue.add_argument("--issue-file", metavar="FILE", help="read the issue text from a file")
     issue.add_argument("--text", metavar="TEXT", help="the issue text itself")
-    issue.add_argument("stdin", nargs="?", choices=["-"], metavar="-", help="read the issue text from standard input")
+    # A flag, not a positional: argparse would take it directly behind REPO only.
+    issue.add_argument("-", dest="stdin", action="store_true", help="read the issue text from standard input")
     parser.add_argument("--title", default="", metavar="LINE", help="one line (default: the first line of the issue)")
     parser.add_argument("--test", default="", metavar="CMD", help="test command, or none (default: found there)")
     parser.add_argument("--setup", default="", metavar="CMD", help="command that installs what the tests need")
@@ -208,4 +209,15 @@ def _checked(text: str, number: float) -> float:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a call; every common flag is present in the result. Raises ``UsageError``."""
     wanted = argparse.Namespace(json=False, home=None, server_url="", debug=False)
-    return build_parser().parse_args(argv, wanted)
+    return build_parser().parse_args(_joined(argv), wanted)
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Join ``--issue-file -`` into one word: a dash alone is a flag of its own."""
+    words: list[str] = []
+    for word in argv:
+        if word == "-" and words and words[-1] in {"--issue-file", "--text"}:
+            words[-1] += "=-"
+        else:
+            words.append(word)
+    return words

@@ -220,17 +220,19 @@ class Home:
         written.
         """
         _private_folder(self.root)
-        self._check_format()
+        self.check_format()
+        if not self.format_file.exists():
+            write_atomic(self.format_file, f"{FORMAT}\n".encode())
         for folder in (self.inbox, self.tasks, self.mirrors, self.worktrees, self.envs, self.knowledge):
             _private_folder(folder)
         sweep_litter(self.root)
         sweep_litter(self.inbox)
 
-    def _check_format(self) -> None:
+    def check_format(self) -> None:
+        """Refuse a home of a newer version; one that does not exist yet is fine. Nothing is written."""
         try:
             text = self.format_file.read_text("utf-8", "replace").strip()
         except FileNotFoundError:
-            write_atomic(self.format_file, f"{FORMAT}\n".encode())
             return
         except OSError as error:
             raise _unusable(self.format_file, error) from error

@@ -1,6 +1,7 @@
 """Builds one environment: a virtual environment, the setup commands, and what the project's own build made."""
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.adapters.shell import CommandResult, Confinement, Level, RunControl, base_environment, run
-from cockpit.domain.errors import CockpitError
+from cockpit.domain.errors import CockpitError, HoldError
 from cockpit.settings.schema import SandboxSettings
 from cockpit.workspace.installed import Reduced, reduce_installed
 from cockpit.workspace.manifests import SetupPlan
@@ -17,6 +18,7 @@ from cockpit.workspace.pip_settings import named_paths, network_variables, pip_v
 
 PRETENDED = "999.0"
 """Version of a project whose version is read from git, which a copy has not."""
+FULL_DISK = os.strerror(errno.ENOSPC)
 NOISE = re.compile(r"^\s*note: |\[end of output\]|See above for output")
 EDITABLE = re.compile(r"^(\s*)(?:-e|--editable)[\s=]+")
 
@@ -141,6 +143,12 @@ def _existing(path: Path) -> tuple[Path, ...]:
 def _raise_if_failed(result: CommandResult, command: tuple[str, ...], bench: Bench) -> None:
     if result.exit_code == 0 and not result.problem:
         return
+    if FULL_DISK in result.problem or FULL_DISK in result.tail:
+        raise HoldError(
+            f"the disk of {bench.target.parent} is full: the environment cannot be built there",
+            hint="make room; the task goes on by itself",
+            label="disk_full",
+        )
     how = result.problem or ("killed" if result.exit_code is None else f"exit code {result.exit_code}")
     how = f"ran longer than {bench.settings.setup_s:.0f} s" if result.timed_out else how
     shown = command[2] if command[:2] == ("sh", "-c") else " ".join(command)
