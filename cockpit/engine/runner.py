@@ -44,6 +44,7 @@ from cockpit.engine.moves.prepare import measure_tests, prepare_repository, prep
 from cockpit.engine.moves.settling import finish, settle
 from cockpit.engine.moves.testing import run_round_tests
 from cockpit.engine.signals import AttemptOverError, Interrupted
+from cockpit.journal.files import write_error
 
 SELF_HEALING = frozenset({"server_unavailable", "prefill_timeout", "decode_timeout", "disk_full"})
 """Reasons to wait that may pass by themselves; for all others somebody has to act and press resume."""
@@ -59,13 +60,21 @@ class TaskRunner:
         self._wake = asyncio.Event()
         self._look_again = asyncio.Event()
         self._moving = False
+        self._is_idle = False
+
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether the task rests and no command came since: nothing happens before the next one."""
+        return self._is_idle and not self._wake.is_set() and self.ctx.state.state in AT_REST
 
     async def run(self) -> None:
         """Work until cancelled; rests while there is nothing to do."""
         while True:
             move = next_move(self.ctx.state, self.ctx.allowance)
             if isinstance(move, Rest):
+                self._is_idle = True
                 await self._wake.wait()
+                self._is_idle = False
                 self._wake.clear()
             elif isinstance(move, CarryOut):
                 if await self._make(move) is not None:
@@ -106,12 +115,19 @@ class TaskRunner:
         except CockpitError as error:
             return self._fail(error)
         except Exception as error:  # noqa: BLE001  # the boundary around one task: it becomes an entry
-            self._record(Trouble(f"{type(error).__name__}: {error}", traceback.format_exc()))
-            reason = "an error inside the engine, see the journal"
-            return self._record(StateChanged(State.FAILED, reason, label="engine_error"))
+            return self._unforeseen(error)
         finally:
             self._moving = False
+            ctx.control = None  # whatever it held is over: the next pause is not for it
         return None
+
+    def _unforeseen(self, error: Exception) -> HoldError | None:
+        """Fail the task with the traceback; only a full disk, wherever it is met, is a reason to wait."""
+        if isinstance(error, OSError) and isinstance(held := write_error(self.ctx.home.root, error), HoldError):
+            return held
+        self._record(Trouble(f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))))
+        reason = "an error inside the engine, see the journal"
+        return self._record(StateChanged(State.FAILED, reason, label="engine_error"))
 
     def _note_going_on(self) -> None:
         state = self.ctx.state

@@ -24,7 +24,7 @@ from cockpit.domain.entries import (
 from cockpit.domain.errors import CockpitError, HoldError, JournalError
 from cockpit.domain.state import TaskState
 from cockpit.domain.states import ACTIVE, AT_REST, State
-from cockpit.domain.summary import summarise
+from cockpit.domain.summary import TaskSummary, summarise
 from cockpit.engine.context import TaskContext
 from cockpit.engine.publish import TASKS_S, Publisher
 from cockpit.engine.runner import TaskRunner
@@ -93,14 +93,14 @@ class Supervisor:
 
     def _recover(self) -> tuple[str, ...]:
         """Read summaries; a task that is under way, or is missing from them, is read from its journal."""
-        known = {row.id: row for row in read_tasks(self._home)}
+        known = self._known_rows()
         written_s = self._home.tasks_json.stat().st_mtime if self._home.tasks_json.exists() else 0.0
         active = []
         tasks = str(self._home.tasks)
         for name in sorted(filter(valid_task_id, os.listdir(tasks))):  # noqa: PTH208  # only names: faster
             row = known.get(name)
             if row is not None and row.state in AT_REST and _is_settled(f"{tasks}/{name}", written_s):
-                self._publisher.summaries[row.id] = row
+                self._publisher.put(row)
                 continue
             try:
                 state, _ = load_state(self._home.task(name))
@@ -109,10 +109,18 @@ class Supervisor:
                 continue
             if not state.task:
                 continue  # a folder whose first entry was never written: the command is still in the inbox
-            self._publisher.summaries[state.task] = summarise(state)
+            self._publisher.put(summarise(state))
             if state.state in ACTIVE or state.pending:
                 active.append((state.added_at_s, state.task))
         return tuple(task for _, task in sorted(active))
+
+    def _known_rows(self) -> dict[str, TaskSummary]:
+        """Read the task list of the last engine; a damaged one is made anew from the journals."""
+        try:
+            return {row.id: row for row in read_tasks(self._home)}
+        except JournalError as error:
+            _say(error)
+            return {}
 
     async def serve(self) -> None:
         """Take commands until somebody asks to stop."""
@@ -133,6 +141,7 @@ class Supervisor:
         scanned_s = 0.0
         async for _ in changes([self._home.inbox], poll_s=POLL_S):
             self._read_inboxes()
+            self._let_go()
             if time.monotonic() - scanned_s >= SCAN_S:
                 scanned_s = time.monotonic()
                 for task in await asyncio.to_thread(self._tasks_with_mail):
@@ -231,7 +240,7 @@ class Supervisor:
     def _give_up(self, task: str, error: JournalError) -> None:
         """Leave a task alone whose journal cannot be read, and say so: the others go on."""
         _say(error)
-        known = self._publisher.summaries.get(task) or {row.id: row for row in read_tasks(self._home)}.get(task)
+        known = self._publisher.summaries.get(task) or self._known_rows().get(task)
         row = known or summarise(TaskState(task=task))
         reason = f"{error.message}: {error.hint}" if error.hint else error.message
         self._publisher.put(replace(row, state=State.FAILED, label="engine_error", reason=reason, phase="failed"))
@@ -263,6 +272,13 @@ class Supervisor:
         job.add_done_callback(_report)
         self._jobs[task] = job
         return runner
+
+    def _let_go(self) -> None:
+        """Close tasks that rest until somebody asks for them: each holds an open file, and an engine sees thousands."""
+        for task in [task for task, runner in self._runners.items() if runner.is_resting]:
+            self._jobs.pop(task).cancel()
+            self._runners.pop(task).ctx.journal.close()
+            del self._publisher.contexts[task]
 
     async def stop(self) -> None:
         """Cut what runs; every stream is kept to its last token and goes on at the next start."""
