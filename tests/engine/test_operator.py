@@ -163,7 +163,8 @@ def test_two_tasks_on_one_repository_never_see_each_other(running: House, tmp_pa
     ]
     tasks = [running.add(repo, ISSUE, model) for model in models]
     worktrees = [running.home.worktree(task, 1) for task in tasks]
-    running.until(lambda: all(path.exists() for path in worktrees), "both work at once")
+    streams = [running.home.task(task).step(1, 1).stream for task in tasks]
+    running.until(lambda: all(path.exists() for path in streams), "both models speak at once")
     for worktree in worktrees:
         assert git(worktree, "log", "--all", "--oneline").count("\n") == 0, "one commit"
         assert git(worktree, "worktree", "list").count(str(running.home.worktrees)) == 1
