@@ -101,6 +101,7 @@ def test_a_call_that_is_wrong_starts_nothing(fresh: Path, tmp_path: Path, answer
     check(cockpit(fresh, *run, "--issue-file", tmp_path / "latin.md"), 2, "UTF-8", "latin.md")
     check(cockpit(fresh, *run, "--issue-file", tmp_path / "absent.md"), 2, "absent.md")
     check(cockpit(fresh, *run, "-", stdin=b"\xff\xfe"), 2, "UTF-8", "standard input")
+    check(cockpit(fresh, *run, "--issue-file", "-", stdin=b" "), 2, "empty")
     check(cockpit(fresh, *run, "--text", ISSUE, "--base", "no-such-branch"), 1, "no-such-branch")
     check(cockpit(fresh, *run, "--text", ISSUE, "--base", "--upload-pack=x"), 2)
     check(
