@@ -49,7 +49,8 @@ def use_server_url(args: argparse.Namespace, home: Home) -> None:
     """Hand ``--server-url`` on to the engine about to be started; refuse it when one runs with its own settings."""
     if not args.server_url:
         return
-    if engine_status(home).is_running and os.environ.get(URL_VARIABLE) != args.server_url:
+    found = engine_status(home)
+    if found.is_running and (found.record is None or found.record.server_url != args.server_url):
         raise UsageError(
             "an engine runs already, and it keeps the server it was started with",
             hint="cockpit engine stop, then repeat with --server-url; or set server.url in config.toml",

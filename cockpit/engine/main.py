@@ -34,7 +34,8 @@ def run_engine(home: Home, settings: Settings) -> int:
 
 
 async def _serve(home: Home, settings: Settings) -> int:
-    record = EngineRecord(pid=os.getpid(), version=__version__, started_s=time.time(), heartbeat_s=time.time())
+    now_s, url = time.time(), settings.server.url
+    record = EngineRecord(os.getpid(), __version__, started_s=now_s, heartbeat_s=now_s, server_url=url)
     beating = asyncio.create_task(_beat(home, record))
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

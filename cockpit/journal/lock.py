@@ -54,6 +54,8 @@ class EngineRecord:
     """Seconds since 1970."""
     heartbeat_s: float
     """Seconds since 1970; written anew while the engine's loop turns."""
+    server_url: str = ""
+    """``server.url`` as the engine was started with it; empty for the embedded server."""
 
 
 def write_engine(home: Home, record: EngineRecord) -> None:
@@ -65,7 +67,10 @@ def read_engine(home: Home) -> EngineRecord | None:
     """Return the record of the running or last engine; None when there is none, or none that can be read."""
     row = read_object(home.engine_json)
     try:
-        return EngineRecord(int(row["pid"]), str(row["version"]), float(row["started_s"]), float(row["heartbeat_s"]))
+        return EngineRecord(
+            int(row["pid"]), str(row["version"]), float(row["started_s"]), float(row["heartbeat_s"]),
+            str(row.get("server_url", "")),
+        )  # fmt: skip
     except (LookupError, TypeError, ValueError):
         return None
 
