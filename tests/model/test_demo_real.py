@@ -37,8 +37,12 @@ def test_two_of_three_bugs_are_fixed_and_proven(
         assert patch.read_bytes().startswith(b"diff --git ")
         assert last["files"]
         assert [row for row in last["tests"] if row["which"] == "full" and row["flipped"]], last["tests"]
+    columns = ("setup_s", "baseline_s", "model_s", "tests_s", "other_s", "waited_s")
+    totals = {column: sum(task["timing"][column] for task in played["tasks"]) for column in columns}
+    spent = ", ".join(f"{column.removesuffix('_s')} {seconds:.1f} s" for column, seconds in totals.items())
     with capsys.disabled():
-        print(f"\n{len(ready)} of 3 proven, everything else {played['other_share']:.1%} of model plus tests")  # noqa: T201
+        print(f"\n{len(ready)} of 3 proven in {played['elapsed_s']:.0f} s: {spent}; "  # noqa: T201
+              f"everything else is {played['other_share']:.1%} of model plus tests")  # fmt: skip
 
 
 def test_a_patch_is_approved_into_a_commit(played: dict[str, Any], judge: Judge) -> None:
