@@ -230,7 +230,7 @@ class TaskRunner:
         if verb == "undo" and state.decision is None:
             return f"there is no decision on {state.task} to undo", "approve and discard can be undone"
         if verb in {"pause", "kill", "steer"} and now in AT_REST:
-            return f"task {state.task} is {now.value}: nothing is running", _at_rest_hint(now)
+            return f"nothing is running: task {state.task} is in state {now.value}", _at_rest_hint(now)
         if verb == "pause" and state.paused:
             return f"task {state.task} is paused already", "resume lets it go on"
         if verb == "resume" and not state.paused and now is not State.WAITING:

@@ -36,9 +36,9 @@ def refusal(runner: TaskRunner, command: TaskCommand) -> CommandRefused | None:
         (State.WORKING, Approve("c", TASK), "is working, not in review"),
         (State.QUEUED, Discard("c", TASK), "is queued, not in review"),
         (State.REVIEW, Undo("c", TASK), "no decision on 0000aaaa to undo"),
-        (State.REVIEW, Pause("c", TASK), "is review: nothing is running"),
-        (State.FAILED, Kill("c", TASK), "is failed: nothing is running"),
-        (State.APPROVED, Steer("c", TASK, "more"), "is approved: nothing is running"),
+        (State.REVIEW, Pause("c", TASK), "is in state review"),
+        (State.FAILED, Kill("c", TASK), "is in state failed"),
+        (State.APPROVED, Steer("c", TASK, "more"), "is in state approved"),
         (State.WORKING, Resume("c", TASK), "is not paused"),
     ],
 )
