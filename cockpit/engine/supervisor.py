@@ -1,12 +1,9 @@
-"""Holds all tasks of an engine: reads inboxes, starts runners, recovers after a crash, ends in good order."""
+"""Holds all tasks of an engine: reads inboxes, starts and lets go of runners, ends in good order."""
 
 import asyncio
 import contextlib
-import os
-import sys
 import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
 
 from cockpit.adapters.shell import Level, probe, sweep
@@ -22,21 +19,19 @@ from cockpit.domain.entries import (
     TaskAdded,
 )
 from cockpit.domain.errors import CockpitError, HoldError, JournalError
-from cockpit.domain.state import TaskState
-from cockpit.domain.states import ACTIVE, AT_REST, State
-from cockpit.domain.summary import TaskSummary, summarise
+from cockpit.domain.states import ACTIVE
 from cockpit.engine.context import TaskContext
-from cockpit.engine.publish import TASKS_S, Publisher
+from cockpit.engine.publish import Publisher
+from cockpit.engine.recovery import give_up, recover, say
 from cockpit.engine.runner import TaskRunner
 from cockpit.engine.runs import clear_leftovers
 from cockpit.engine.servers import Servers
 from cockpit.journal.askfile import write_ask
 from cockpit.journal.inbox import clear, rung, waiting
-from cockpit.journal.layout import Home, TaskFolder, valid_task_id
+from cockpit.journal.layout import Home, valid_task_id
 from cockpit.journal.lock import EngineRecord
 from cockpit.journal.log import JournalWriter, read_records
 from cockpit.journal.snapshot import load_state
-from cockpit.journal.summary import read_tasks
 from cockpit.settings import Settings
 
 POLL_S = 1.0
@@ -44,7 +39,6 @@ POLL_S = 1.0
 SCAN_S = 30.0
 """How often every task's inbox is looked into, for commands whose ring was lost."""
 ENGINE_MARK = "cockpit-engine"
-JOURNAL, INBOX = TaskFolder(Path()).journal.name, TaskFolder(Path()).inbox.name
 
 
 class Supervisor:
@@ -71,13 +65,13 @@ class Supervisor:
         self._level = await asyncio.to_thread(self._choose_level)
         swept = await asyncio.to_thread(sweep, self._mark)
         await asyncio.to_thread(clear_leftovers, self._home.worktrees)
-        recovered = await asyncio.to_thread(self._recover)
+        recovered = await asyncio.to_thread(recover, self._home, self._publisher)
         self._record(EngineStarted(self._record_of_engine.pid, self._record_of_engine.version, recovered, swept))
         for task in recovered:
             try:
                 self._open(task)
             except JournalError as error:
-                self._give_up(task, error)
+                give_up(self._home, self._publisher, task, error)
         self._publisher.write_tasks()
 
     def _choose_level(self) -> Level:
@@ -90,37 +84,6 @@ class Supervisor:
                 f"sandbox.mode is bubblewrap, but it does not work here: {found.reason}", hint="run cockpit doctor"
             )
         return found.level
-
-    def _recover(self) -> tuple[str, ...]:
-        """Read summaries; a task that is under way, or is missing from them, is read from its journal."""
-        known = self._known_rows()
-        written_s = self._home.tasks_json.stat().st_mtime if self._home.tasks_json.exists() else 0.0
-        active = []
-        tasks = str(self._home.tasks)
-        for name in sorted(filter(valid_task_id, os.listdir(tasks))):  # noqa: PTH208  # only names: faster
-            row = known.get(name)
-            if row is not None and row.state in AT_REST and _is_settled(f"{tasks}/{name}", written_s):
-                self._publisher.put(row)
-                continue
-            try:
-                state, _ = load_state(self._home.task(name))
-            except JournalError as error:
-                self._give_up(name, error)
-                continue
-            if not state.task:
-                continue  # a folder whose first entry was never written: the command is still in the inbox
-            self._publisher.put(summarise(state))
-            if state.state in ACTIVE or state.pending:
-                active.append((state.added_at_s, state.task))
-        return tuple(task for _, task in sorted(active))
-
-    def _known_rows(self) -> dict[str, TaskSummary]:
-        """Read the task list of the last engine; a damaged one is made anew from the journals."""
-        try:
-            return {row.id: row for row in read_tasks(self._home)}
-        except JournalError as error:
-            _say(error)
-            return {}
 
     async def serve(self) -> None:
         """Take commands until somebody asks to stop."""
@@ -159,7 +122,7 @@ class Supervisor:
             try:
                 self._take_root(command)
             except HoldError as error:
-                _say(error)
+                say(error)
                 return  # the disk is full: the command stays, and is read again
             clear(path)
         for task in rung(self._home.inbox):
@@ -176,10 +139,10 @@ class Supervisor:
                 if runner is not None and not isinstance(command, AddTask | StopEngine | PauseAll | ResumeAll):
                     runner.take(command)
             except HoldError as error:
-                _say(error)
+                say(error)
                 return  # the disk is full: the command stays, and is read again
             except JournalError as error:
-                self._give_up(task, error)
+                give_up(self._home, self._publisher, task, error)
             clear(path)
 
     def _take_root(self, command: Command) -> None:
@@ -236,14 +199,6 @@ class Supervisor:
                 runner.take(Pause(one, task) if pausing else Resume(one, task))
                 count += 1
         self._answer(CommandDone(command.id, command.kind, f"{count} tasks"))
-
-    def _give_up(self, task: str, error: JournalError) -> None:
-        """Leave a task alone whose journal cannot be read, and say so: the others go on."""
-        _say(error)
-        known = self._publisher.summaries.get(task) or self._known_rows().get(task)
-        row = known or summarise(TaskState(task=task))
-        reason = f"{error.message}: {error.hint}" if error.hint else error.message
-        self._publisher.put(replace(row, state=State.FAILED, label="engine_error", reason=reason, phase="failed"))
 
     def _open(self, task: str) -> TaskRunner | None:
         """Take a task into hands: read its state and start its runner."""
@@ -306,29 +261,11 @@ class Supervisor:
         self._journal.append(entry, time.time())
 
 
-def _is_settled(folder: str, summaries_written_s: float) -> bool:
-    """Tell whether a summary holds all of a task's journal, so that the journal need not be read.
-
-    A change reaches ``tasks.json`` within a second; a journal touched near its last writing is read again. Asked for
-    each of ten thousand tasks, so it reads two folders and builds no paths.
-    """
-    with os.scandir(folder) as entries:
-        found = {entry.name: entry for entry in entries}
-    journal, inbox = found.get(JOURNAL), found.get(INBOX)
-    if journal is None or journal.stat().st_mtime >= summaries_written_s - 2 * TASKS_S:
-        return False
-    return inbox is None or not any(name.endswith(".json") for name in os.listdir(inbox))  # noqa: PTH208
-
-
 def _put_aside(path: Path, error: JournalError) -> None:
     """Rename a command that cannot be read, so that it is not read for ever."""
-    _say(error)
+    say(error)
     with contextlib.suppress(OSError):
         path.rename(path.with_suffix(".unreadable"))
-
-
-def _say(error: CockpitError) -> None:
-    sys.stderr.write(f"{error}\n")
 
 
 def _report(job: asyncio.Task[None]) -> None:

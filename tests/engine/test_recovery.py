@@ -1,46 +1,83 @@
-"""An engine that starts trusts the task list only where no journal and no inbox says otherwise."""
+"""After a start every task is known: by its row, by its journal, or as one that cannot be read."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
-from cockpit.domain.commands import Discard
-from cockpit.domain.entries import StateChanged
+from cockpit.domain.ask import Ask
+from cockpit.domain.entries import Entry, StateChanged, TaskAdded
 from cockpit.domain.states import State
-from cockpit.journal.inbox import drop
+from cockpit.domain.summary import summarise
+from cockpit.engine.publish import Publisher
+from cockpit.engine.recovery import recover
+from cockpit.engine.servers import Servers
+from cockpit.journal.layout import Home
 from cockpit.journal.log import JournalWriter
-from tests.engine.house import House, record_answers
-from tests.engine.project import ISSUE, RIGHT_ANSWER, make_project
+from cockpit.journal.snapshot import load_state
+from cockpit.journal.summary import write_tasks
+from cockpit.settings import Settings
 
-pytestmark = pytest.mark.e2e
-
-
-def listed(house: House, task: str) -> State:
-    return next(row.state for row in house.client.tasks() if row.id == task)
+OLD, YOUNG, DONE, BROKEN = "0000000a", "0000000b", "0000000c", "0000000d"
 
 
-def test_a_start_reads_again_what_the_list_may_not_hold(house: House, tmp_path: Path) -> None:
-    house.start()
-    task = house.add(make_project(tmp_path / "repo"), ISSUE, record_answers(tmp_path / "recorded", [RIGHT_ANSWER]))
-    house.wait(task, State.REVIEW)
-    house.stop()
-    journal = house.home.task(task).journal
-    with JournalWriter(journal) as writer:
-        writer.append(StateChanged(State.FAILED, "written behind the list's back"), time.time())
-    house.start()
-    house.until(lambda: listed(house, task) is State.FAILED, "the journal newer than the list is read")
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home")
+    made.create()
+    return made
 
 
-def test_a_command_for_a_task_at_rest_is_found_at_the_start(house: House, tmp_path: Path) -> None:
-    house.start()
-    task = house.add(make_project(tmp_path / "repo"), ISSUE, record_answers(tmp_path / "recorded", [RIGHT_ANSWER]))
-    house.wait(task, State.REVIEW)
-    house.stop()
-    folder = house.home.task(task)
-    os.utime(folder.journal, (1e9, 1e9))
-    drop(folder.inbox, Discard("left-behind", task))
-    house.start()
-    house.wait(task, State.DISCARDED)
-    house.until(lambda: listed(house, task) is State.DISCARDED, "the list follows")
+@pytest.fixture
+def publisher(home: Home) -> Publisher:
+    return Publisher(home, Servers(home, Settings(), lambda _url, _state, _reason: None))
+
+
+def add(home: Home, task: str, at_s: float, *entries: Entry) -> None:
+    folder = home.task(task)
+    folder.inbox.mkdir(parents=True)
+    with JournalWriter(folder.journal) as journal:
+        for entry in (TaskAdded(task, Ask(repo="/r", issue=task)), *entries):
+            journal.append(entry, at_s)
+
+
+def test_tasks_under_way_come_back_the_oldest_first(home: Home, publisher: Publisher) -> None:
+    add(home, YOUNG, 2.0)
+    add(home, OLD, 3.0, StateChanged(State.WAITING))
+    add(home, DONE, 1.0, StateChanged(State.REVIEW))
+    assert recover(home, publisher) == (YOUNG, OLD)
+    assert {task: row.state for task, row in publisher.summaries.items()} == {
+        OLD: State.WAITING, YOUNG: State.QUEUED, DONE: State.REVIEW,
+    }  # fmt: skip
+
+
+def test_a_journal_that_cannot_be_read_stops_nobody_else(home: Home, publisher: Publisher) -> None:
+    add(home, OLD, 1.0)
+    add(home, BROKEN, 2.0)
+    home.task(BROKEN).journal.write_bytes(b"no journal\n")
+    assert recover(home, publisher) == (OLD,)
+    row = publisher.summaries[BROKEN]
+    assert (row.state, row.label) == (State.FAILED, "engine_error")
+    assert str(home.task(BROKEN).journal) in row.reason
+
+
+def test_a_task_at_rest_is_taken_from_the_list_unless_its_journal_is_newer(home: Home, publisher: Publisher) -> None:
+    for task in (OLD, DONE):
+        add(home, task, 1.0, StateChanged(State.REVIEW))
+    write_tasks(home, [summarise(load_state(home.task(task))[0]) for task in (OLD, DONE)])
+    for task in (OLD, DONE):
+        home.task(task).journal.write_bytes(b"looked into\n")
+    listed_s = home.tasks_json.stat().st_mtime
+    os.utime(home.task(DONE).journal, (listed_s - 60, listed_s - 60))
+    assert recover(home, publisher) == ()
+    assert publisher.summaries[DONE].state is State.REVIEW
+    assert publisher.summaries[OLD].state is State.FAILED
+
+
+def test_a_damaged_list_and_a_folder_without_a_first_entry_cost_nothing(home: Home, publisher: Publisher) -> None:
+    add(home, OLD, 1.0)
+    home.task(YOUNG).inbox.mkdir(parents=True)
+    (home.tasks / "not-a-task").mkdir()
+    home.tasks_json.write_bytes(b'{"tasks": [')
+    assert recover(home, publisher) == (OLD,)
+    assert set(publisher.summaries) == {OLD}
