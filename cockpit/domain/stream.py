@@ -115,6 +115,8 @@ class Answer:
     """None while the call is not over."""
     raw: str
     """Content and reasoning in the order they came."""
+    written_tokens: int
+    """Tokens of ``ids`` that the model wrote; the rest was put in."""
 
 
 def answer_of(lines: Iterable[StreamLine]) -> Answer:
@@ -126,7 +128,7 @@ def answer_of(lines: Iterable[StreamLine]) -> Answer:
             case Delta():
                 pieces.append((line.channel, line.text, line.ids))
             case Insert():
-                pieces.append(("content", line.text, line.ids))
+                pieces.append(("insert", line.text, line.ids))
             case Cut():
                 pieces, finish = _keep(pieces, line.at), None
             case End():
@@ -134,11 +136,12 @@ def answer_of(lines: Iterable[StreamLine]) -> Answer:
             case Open() | Resume():
                 pass
     return Answer(
-        text="".join(text for channel, text, _ in pieces if channel == "content"),
+        text="".join(text for channel, text, _ in pieces if channel != "reasoning"),
         reasoning="".join(text for channel, text, _ in pieces if channel == "reasoning"),
         ids=tuple(token for _, _, ids in pieces for token in ids),
         finish=finish,
         raw="".join(text for _, text, _ in pieces),
+        written_tokens=sum(len(ids) for channel, _, ids in pieces if channel != "insert"),
     )
 
 

@@ -64,7 +64,7 @@ class TaskContext:
     @property
     def token(self) -> str:
         """The mark of this task's child processes."""
-        return f"{self.engine_id}-{self.task}"
+        return f"{self.engine_id}{self.task}"
 
     @property
     def attempt(self) -> AttemptState:

@@ -48,7 +48,7 @@ class Supervisor:
         self._home = home
         self._settings = settings
         self._record_of_engine = record
-        self._mark = f"{ENGINE_MARK}-{home.root}"
+        self._mark = f"{ENGINE_MARK}-{home.root}//"  # no path holds two slashes: /a never stands for /ab
         self._journal = JournalWriter(home.journal)
         self._servers = Servers(home, settings, self._server_changed)
         self._publisher = Publisher(home, self._servers)

@@ -18,7 +18,7 @@ def said(text: str, *ids: int, thinks: bool = False) -> Delta:
 
 
 def test_nothing_stands_before_the_first_token() -> None:
-    assert answer_of([OPEN]) == Answer("", "", (), None, "")
+    assert answer_of([OPEN]) == Answer("", "", (), None, "", 0)
 
 
 def test_thoughts_are_kept_apart_and_in_their_place() -> None:

@@ -53,7 +53,7 @@ def _ended(
         prompt_tokens=usage.prompt_tokens + usage.cached_tokens or opened.prompt_tokens,
         evaluated_tokens=usage.prompt_tokens,
         cached_tokens=usage.cached_tokens,
-        generated_tokens=len(generated.answer.ids) or usage.generated_tokens,
+        generated_tokens=generated.answer.written_tokens or usage.generated_tokens,
         prompt_ms=usage.prompt_ms,
         generated_ms=usage.generated_ms,
         elapsed_s=elapsed_s,
