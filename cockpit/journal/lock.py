@@ -40,6 +40,8 @@ class EngineLock:
     def release(self) -> None:
         """Give the lock back; giving back what is not held does no harm."""
         if self._handle >= 0:
+            # Unlocked before it is closed: a child being started holds a copy for a moment, until its exec is over.
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
             os.close(self._handle)
             self._handle = -1
 

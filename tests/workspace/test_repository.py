@@ -62,7 +62,7 @@ def test_a_repository_with_submodules_is_fine(source: Path, tmp_path: Path) -> N
 def test_what_is_no_repository_is_named(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="not a git repository") as caught:
         inspect_source(tmp_path)
-    assert "give --repo its path" in caught.value.hint
+    assert "give the path of a git repository" in caught.value.hint
     with pytest.raises(NotFoundError, match="is not a folder"):
         inspect_source(tmp_path / "absent")
 
