@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.adapters.git import Git
-from cockpit.domain.ask import Ask
+from cockpit.domain.ask import Ask, Budget
 from cockpit.domain.errors import CockpitError
 
 FILES = Path(__file__).parent / "demo_files"
@@ -19,6 +19,9 @@ WHO = {
     "GIT_COMMITTER_DATE": "2024-03-01T12:00:00 +0000",
 }
 """A fixed author and date: the commit is the same every time, so that environment and baseline come from the cache."""
+
+ATTEMPTS = 4
+"""A 1.5B model that answers with the file unchanged at first often sees the bug in a later, warmer attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def demo_files() -> dict[str, bytes]:
 def ask_of(bug: DemoBug, repository: Path, *, model: str = "") -> Ask:
     """Return what to ask about one of the bugs."""
     issue = (FILES / "issues" / f"{bug.name}.md").read_text("utf-8")
-    return Ask(repo=str(repository), issue=issue, expect=(bug.test,), model=model)
+    return Ask(repo=str(repository), issue=issue, expect=(bug.test,), model=model, budget=Budget(attempts=ATTEMPTS))
 
 
 def _free_folder(demos: Path) -> Path:

@@ -184,7 +184,8 @@ def _after_attempt(state: TaskState, attempt: AttemptState, allowance: Allowance
     assert ended is not None  # noqa: S101  # the caller looked
     if ended.label in FRESH_START and attempt.number < allowance.attempts:
         return StartAttempt(attempt.number + 1, (*attempt.lessons, *lessons_of(attempt)))
-    label, reason = first_block(attempt)
+    blocks = (first_block(item) for item in reversed(state.attempts))
+    label, reason = next((found for found in blocks if found[0]), ("", ""))
     if ended.label == "budget_exhausted" or not label:
         return Finish(State.FAILED, ended.reason, label=ended.label)
     return Finish(State.FAILED, reason, label=label)

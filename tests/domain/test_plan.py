@@ -167,3 +167,12 @@ def test_a_paused_task_rests_but_a_decision_is_carried_out() -> None:
 def test_a_task_at_rest_rests() -> None:
     for state in (State.REVIEW, State.APPROVED, State.DISCARDED, State.FAILED, State.KILLED, State.NO_CHANGE):
         assert move(working(state=state)) == Rest()
+
+
+def test_an_attempt_that_came_to_nothing_is_named_by_the_one_before() -> None:
+    state = working(judged(1, "a"), judged(2, "a"))
+    stuck = replace(state.attempts[0], ended=AttemptEnded(1, "stuck", "same"))
+    empty = AttemptState(2, "/w", "t0", "t0", ended=AttemptEnded(2, "replay_exhausted", "nothing is recorded"))
+    assert move(replace(state, attempts=(stuck, empty))) == Finish(
+        State.FAILED, "the answer changes nothing", label="edit_noop"
+    )
